@@ -1,9 +1,9 @@
 /**
  * What a delivery does about an answer:
- * `problem`: that person is refused and is added to the list of problems; the others go on.
+ * `problem`: that person is refused and is added to the list of problems; the others are delivered.
  * `split`: the batch is sent again in halves, until the people that the platform refuses are alone.
  * `correct`: the stored leaving date is cleared, and then set in a second request.
- * `read_back`: what the platform holds of these people is read before anything is sent again.
+ * `read_back`: what the platform has of these people is read before anything is sent again.
  * `upsert`: the whole record of the person is sent through the batch operation.
  * `wait`: nothing is sent until the time is over; it does not count as a failure.
  * `retry`: the batch stays due and is tried again, later each time, up to once an hour, without end.

@@ -84,7 +84,7 @@ function* checkConfiguration(config: Config): Generator<CheckResult> {
     const help = 'make the first one with "rollcall init", or in the console of "rollcall serve"'
     yield failed('configuration', new Failure('config_invalid', `${config.file} has no connection yet: ${help}`))
   } else yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
-  if (config.platform.isReadable)
+  if (config.platform.isUnencrypted)
     yield warned('configuration', 'what is sent to the platform can be read and changed on the way')
   for (const setting of config.outdated) yield warned('configuration', setting)
 }

@@ -100,7 +100,7 @@ const scheduleMs = 5000
 export async function startDaemon(config: Config, options: DaemonOptions): Promise<Daemon> {
   const { now = () => new Date(), roles = processRoles, metrics = createMetrics() } = options
   const events = withOutages(options.events)
-  if (config.platform.isReadable) events.platformReadable({ address: config.platform.baseUrl })
+  if (config.platform.isUnencrypted) events.platformReadable({ address: config.platform.baseUrl })
   for (const setting of config.outdated) events.settingOutdated({ setting })
 
   await using opening = new AsyncDisposableStack()

@@ -1,4 +1,4 @@
-/** The times of one departure, as ISO instants; null: not yet, or not known. */
+/** The times of one departure (its *clock*), as ISO instants; null: not yet, or not known. */
 export type ClockTimes = {
   /** The end of the last day of employment in the time zone of the source. */
   readonly effectiveAt: string

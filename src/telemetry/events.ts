@@ -211,7 +211,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
       'person.undelivered',
       'platform fails on a person, who is tried again every hour',
     ),
-    personRestored: define('info', 'person.restored', 'retraction taken back'),
+    personRestored: define('info', 'person.restored', 'retraction undone'),
     connectionBlocked: define('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionRecovered: define('info', 'connection.recovered', 'connection works again'),
     connectionUnblocked: define('info', 'connection.unblocked', 'block lifted by an operator'),

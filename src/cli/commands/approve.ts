@@ -42,9 +42,9 @@ export async function approve(name: string, options: ApproveOptions): Promise<nu
   })
 }
 
-/** If no person can be shown the plan and asked, the caller has to state which plan is meant, or that any is. */
+/** Without a terminal to ask on, the caller must pass --digest, or --yes to approve whatever plan the run has. */
 function refuseUnseen(name: string, { digest, yes, json }: ApproveOptions): void {
-  // Such a name may mean another plan by now.
+  // `last` and `@held` may name another run by now.
   if (yes && digest === undefined && isMoving(name))
     throw new Failure(
       'usage',
@@ -55,13 +55,10 @@ function refuseUnseen(name: string, { digest, yes, json }: ApproveOptions): void
   throw new Failure('usage', 'approving without a question needs --digest (as "rollcall run ID" shows it) or --yes')
 }
 
-/** Before a person reads a plan in vain. */
+/** Refuses an expired plan before it is shown. */
 function refuseExpired({ id, expiresAt }: Run): void {
   if (expiresAt === null || Date.parse(expiresAt) > Date.now()) return
-  throw new Failure(
-    'conflict',
-    `the plan of run ${shortId(id)} has expired at ${expiresAt}: "rollcall sync" plans again`,
-  )
+  throw new Failure('conflict', `the plan of run ${shortId(id)} expired at ${expiresAt}: "rollcall sync" plans again`)
 }
 
 /** The digest of the current plan, once the person has seen it and agreed; null if they declined. */
@@ -73,7 +70,7 @@ async function seenDigest(
 ): Promise<string | null> {
   const { control, output } = session
   if (selection !== null) return await seenPart(session, runId, options, selection)
-  // The plan is shown on a terminal only, where values may be shown.
+  // Values are safe here: the plan is printed to a terminal only.
   const detail = await runDetail(control, runId, { values: options.showValues ?? false, whole: false })
   if (detail.state !== 'held' || detail.digest === null) {
     const decided = detail.decidedBy === null ? '' : `: ${detail.decidedBy} decided it at ${detail.decidedAt}`

@@ -34,11 +34,11 @@ export async function holdBack(name: string | undefined, options: HoldBackOption
     }
     const { connection, identityId } = await requirePerson(session, name, options)
     const params = { connection, identityId }
-    const held = hasBoth
+    const result = hasBoth
       ? await control.holdBack({ params, body: { until, reason, by } })
       : await control.endHoldBack({ params, body: { by } })
-    const run = await waitForRun(session, held, options.wait)
-    output.printResult({ ...held, run }, renderHeldBack)
+    const run = await waitForRun(session, result, options.wait)
+    output.printResult({ ...result, run }, renderHeldBack)
     return run === null ? 0 : exitCodeOf(run)
   })
 }

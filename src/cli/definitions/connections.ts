@@ -32,7 +32,7 @@ function pauseCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'pause',
-    'Pause the schedules, watched folders and events of a connection; people can still run it',
+    'Pause the schedules, watched folders and events of a connection; people can still start runs',
     commonOptions,
     connectionOption,
     byOption,

@@ -37,35 +37,36 @@ export function configOptions(command: Command): Command {
     .option('--verbose', 'show which configuration is used, and why')
 }
 
-/** For every command that reads the configuration and can print JSON. */
+/** Adds the options of every command that reads the configuration and can print JSON. */
 export function commonOptions(command: Command): Command {
   return configOptions(command)
     .option('--json', 'print only one JSON document on stdout')
-    .option('--time-zone <zone>', 'zone of the times that are printed (default: that of this machine)', displayZone)
+    .option('--time-zone <zone>', 'zone of the times that are printed (default: that of this machine)', useDisplayZone)
 }
 
-function displayZone(name: string): string {
+/** Checks the zone and makes it that of all times this process prints. */
+function useDisplayZone(name: string): string {
   if (!isTimeZone(name)) throw new InvalidArgumentError('It must be a time zone, such as Europe/Berlin or UTC.')
   useTimeZone(name)
   return name
 }
 
-/** For a command about one connection. */
+/** Adds the option of a command about one connection. */
 export function connectionOption(command: Command): Command {
   return command.option('--connection <name>', connectionHelp)
 }
 
-/** For a command that waits until its run has ended. */
+/** Adds the option of a command that waits for the platform. */
 export function waitOption(command: Command): Command {
   return command.option(
     '--wait <seconds>',
-    'how long to wait for the platform without progress; the run continues later',
+    'give up after so many seconds without progress of the platform; the run continues later',
     wholeNumber,
     60,
   )
 }
 
-/** For a command whose exit code can report people who were not delivered. */
+/** Adds the option of a command whose exit code can report people who were not delivered. */
 export function strictOption(command: Command): Command {
   return command.option(
     '--strict',
@@ -73,14 +74,14 @@ export function strictOption(command: Command): Command {
   )
 }
 
-/** For a command that decides about a held run. */
+/** Adds the options of a command that decides about a held run. */
 export function heldRunOptions(command: Command): Command {
   return command
     .option('--reason <text>', 'why, for the record')
     .option('--connection <name>', 'refuse runs of other connections')
 }
 
-/** For a command that is recorded in the audit trail. */
+/** Adds the option of a command that is recorded in the audit trail. */
 export function byOption(command: Command): Command {
   return command.addOption(
     new Option('--by <name>', 'who requests or decides, for the record').default(
@@ -95,7 +96,7 @@ export function several(text: string, before: readonly string[] = []): string[] 
   return [...before, text]
 }
 
-/** Reads a port. */
+/** Reads a port. 0 stands for any free port. */
 export function portNumber(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
     throw new InvalidArgumentError('It must be a port, such as 8686.')

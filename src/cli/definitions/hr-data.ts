@@ -56,7 +56,7 @@ function aliasCommand(program: Command, exitWith: ExitWith): void {
     .argument('[former]', 'the key under which the platform has the person')
     .argument('[key]', 'the key that HR uses now')
     .option('--two-people', 'the two keys are two people')
-    .option('--undo', 'take back the answer about the two keys')
+    .option('--undo', 'withdraw the answer about the two keys')
     .option('--run <id>', 'with --all: the held run with the pairs, such as @held')
     .option('--all', 'answer for all pairs of the run; with --two-people also for those that are not clear')
     .action(

@@ -19,7 +19,7 @@ export const stateCommands: readonly Definition[] = [
 
 function statusCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'status', 'Show the daemon, the connections and their runs', commonOptions, connectionOption)
-    .option('--search <text>', 'only connections whose name has this part')
+    .option('--search <text>', 'only connections whose name contains this text')
     .addOption(new Option('--state <state>', 'only connections in this state').choices(connectionStates))
     .option('--limit <count>', 'how many connections (default: 50; all with --json or --watch)', wholeNumber)
     .option('--watch', 'refresh until q or Ctrl-C; without a terminal, print the changes')
@@ -34,7 +34,7 @@ function alertsCommands(program: Command, exitWith: ExitWith): void {
   add(alerts, 'test', 'Send a test message through each channel now', commonOptions)
     .option('--channel <name>', 'only through this channel')
     .action(
-      // Commander gives options that both commands know, such as --config, to the one above.
+      // Commander gives options that both commands know, such as --config, to the parent command.
       exitWith(async (_options: AlertsTestOptions, command: Command) =>
         (await import('../commands/alerts.ts')).alertsTest(command.optsWithGlobals<AlertsTestOptions>()),
       ),

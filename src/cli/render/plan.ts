@@ -129,10 +129,10 @@ export function renderWarnings(warnings: readonly string[], paint: Paint): strin
 /** The verdicts of the guards: each that holds the plan with its reason, and one line about those that passed. `title` stands above them. */
 export function renderGuards(guards: readonly Verdict[], paint: Paint, title = 'Guards'): string {
   if (guards.length === 0) return ''
-  const held = guards.filter(({ ok }) => !ok)
+  const failed = guards.filter(({ ok }) => !ok)
   const passed = guards.filter(({ ok }) => ok)
-  const width = Math.max(...held.map((guard) => guard.name.length))
-  const lines = held.flatMap((guard) => {
+  const width = Math.max(...failed.map((guard) => guard.name.length))
+  const lines = failed.flatMap((guard) => {
     const below = [...(guard.hints ?? []), ...(guard.people ? [`such as ${guard.people.join(', ')}`] : [])]
     return [
       `  ${paint('red', '✖')} ${escapeText(guard.name.padEnd(width))}  ${verdictText(guard)}`.trimEnd(),

@@ -70,7 +70,7 @@ export async function withSession(
     const daemon = await findDaemon(config)
     if (daemon) return await command({ config, output, control: await controlOf(daemon), signal: stop.signal })
     const { openLocally: openHere } = await import('./command-context.ts')
-    if (config.platform.isReadable) output.printMessage(readableWarning(config))
+    if (config.platform.isUnencrypted) output.printMessage(unencryptedWarning(config))
     // Work needs secrets at some point; a command that cannot have them says so before it begins.
     const complete = hasWorkers ? await configOf({ ...options, verbose: false }) : config
     const opened = await openHere(complete, { hasWorkers, isReadOnly, signal: stop.signal }).catch(
@@ -111,7 +111,7 @@ async function daemonOfStore(error: unknown, config: Config, signal: AbortSignal
 }
 
 /** Warns about an http:// address of another machine, which `platform.insecure` allows. */
-function readableWarning({ platform }: Config): string {
+function unencryptedWarning({ platform }: Config): string {
   return `! others on the network can read and change what is sent to ${platform.baseUrl}: use https:// in platform.baseUrl`
 }
 

@@ -123,7 +123,7 @@ function contradictions(source: ObjectStorageSource): Contradiction[] {
   if (provider === 'azure' && source.account === undefined)
     problems.push({ path: 'account', message: 'is missing: name the storage account' })
   if (endpoint !== undefined && !insecure && !isProtected(endpoint))
-    problems.push({ path: 'endpoint', message: 'http:// is readable on the way: write https://, or insecure: true' })
+    problems.push({ path: 'endpoint', message: 'http:// is not encrypted: write https://, or insecure: true' })
   return [...problems, ...folderProblems(source)]
 }
 

@@ -9,7 +9,7 @@ import { alertTitles, guardsInWords, runHref, sentence, withCode } from '../site
 
 const maxAlerts = 50
 
-/** The order of alerts: most urgent first. */
+/** Alerts of the kinds above come first. */
 const urgency: readonly Alert['kind'][] = [
   'emergency',
   'leaver_late',
@@ -33,7 +33,7 @@ const urgency: readonly Alert['kind'][] = [
 ]
 
 type AlertListOptions = {
-  /** Why the audit trail is not being written. */
+  /** The reason why audit entries cannot be signed; undefined if they can. */
   readonly unsigned: string | undefined
   /** Whether all alerts are shown, or the first ones with a link to the rest. */
   readonly isWhole: boolean

@@ -130,7 +130,7 @@ type PlanLinks = { readonly connect: string; readonly back: string; readonly bac
 /** The parts of the page that shows what a first run would do. */
 export function planParts(plan: PlannedRun, { connect, back, backName }: PlanLinks): Html {
   const { counts, rows, records, changes, guards, rejected, rejects, warnings, text, file } = plan
-  const held = guards.filter(({ ok }) => !ok)
+  const failed = guards.filter(({ ok }) => !ok)
   const all = changesIn(counts)
   return html`<section class="card" aria-label="In numbers">${figures([
     { name: 'Rows', value: number(rows) },
@@ -139,7 +139,7 @@ export function planParts(plan: PlannedRun, { connect, back, backName }: PlanLin
     { name: 'Would be sent', value: number(all), tone: all === 0 ? 'wait' : 'good' },
     { name: 'Unreadable rows and cells', value: number(rejected), tone: rejected === 0 ? 'plain' : 'bad' },
   ])}</section>
-${held.length > 0 && card({ title: 'This plan would be held', id: 'guards', tone: 'wait', content: heldText(held) })}
+${failed.length > 0 && card({ title: 'This plan would be held', id: 'guards', tone: 'wait', content: heldText(failed) })}
 ${plan.key.trouble !== null && card({ title: 'The API key of the platform', id: 'key', tone: 'wait', content: keyText(plan.key) })}
 ${warnings.length > 0 && card({ title: 'Warnings about the data', id: 'warnings', content: html`<ul class="lines">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
 ${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: html`${rejectsTable(rejects)}${shownText(rejected, rejects)}` })}
@@ -165,9 +165,9 @@ function shownText(all: number, shown: readonly unknown[]): Html | false {
   return all > shown.length && html`<p class="hint">The first ${number(shown.length)} are shown.</p>`
 }
 
-function heldText(held: readonly Verdict[]): Html {
+function heldText(failed: readonly Verdict[]): Html {
   return html`<p>Somebody would have to approve it before anything is sent.</p>
-<ul class="lines">${held.map(({ name, reason, hints = [] }) => html`<li>${withCode(sentence(reason ?? guardName(name)))}${hints.map((hint) => html`<p class="hint">${withCode(sentence(hint))}</p>`)}</li>`)}</ul>`
+<ul class="lines">${failed.map(({ name, reason, hints = [] }) => html`<li>${withCode(sentence(reason ?? guardName(name)))}${hints.map((hint) => html`<p class="hint">${withCode(sentence(hint))}</p>`)}</li>`)}</ul>`
 }
 
 function changesTable(changes: readonly ChangeView[]): Html {

@@ -6,21 +6,29 @@ const Count = z.number().int().min(0)
 
 /** What can be wrong with a connection; it has at most one open alert of each kind. */
 export const AlertKind = z.enum([
+  // The platform refuses every request of the connection.
   'blocked',
+  // Deliveries have been failing, or waiting for a worker, for too long.
   'overdue',
+  // A batch is attempted again and again, and no attempt comes to its end.
   'repeated',
   'held',
+  // The time for an approval runs out, or has run out.
   'expiring',
   'run_failed',
   'problems',
+  // The newest population statement does not add up: a row, a person or an answer was lost.
   'unaccounted',
+  // Possible leavers: what HR says of their leaving cannot be used. The status counts everybody who needs attention under the same name.
   'blockedPeople',
   'foreign',
   'leaver_late',
+  // Somebody stated a departure without waiting for the second person.
   'emergency',
   'stated_departures',
   'not_effective',
   'directory',
+  // The source was not read for too long, or only an old export is there.
   'stale',
   'paused',
   'hr_mail',
@@ -35,7 +43,7 @@ const about = {
     .string()
     .nullable()
     .describe(
-      'Tells causes of one kind apart: a code of the failure table, the guards that hold a plan, when the newest fault of a blocked leaver was found, when the newest of those was found whom only the platform knows. Null: there is one cause.',
+      'Tells causes of one kind apart: a code of the failure table, the guards that hold a plan, when the newest fault of a blocked leaver was found, when the newest person whom only the platform knows was found. Null: there is one cause.',
     ),
   reason: z.string().describe('What is wrong, for people. It holds no key and no value of a person.'),
   consequence: z.string().describe('What happens if nobody acts.'),

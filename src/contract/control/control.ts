@@ -34,15 +34,19 @@ export const controlPrefix = '/api/v1'
 
 /** The operations of the daemon. The console uses nothing else, and neither do commands while a daemon runs. */
 export const control = operations({
+  // Changed keys of people, and operators' answers about them.
   ...keyOperations,
+  // People whom only the platform knows.
   ...foreignOperations,
   ...holdBackOperations,
+  // Departures that an operator states before HR.
   ...statedDepartureOperations,
   ...pauseOperations,
   ...storeOperations,
   ...peopleOperations,
   ...scheduleOperations,
   ...sourceOperations,
+  // Reading the audit trail; its verification and export are `auditOperations`.
   ...trailOperations,
   ...tokenOperations,
   ...historyOperations,
@@ -50,6 +54,7 @@ export const control = operations({
   ...diagnosisOperations,
   ...settingsOperations,
   ...settingsChangeOperations,
+  // The wizard that makes the first connection from an uploaded export.
   ...firstVisitOperations,
   ...statusOperations,
   ...alertOperations,
@@ -57,8 +62,11 @@ export const control = operations({
   ...planOperations,
   ...problemOperations,
   ...leaverOperations,
+  // The rows that HR has to correct.
   ...handOverOperations,
+  // The population statement: everybody at an instant, for auditors.
   ...statementOperations,
+  // The comparison of the platform's personnel with HR.
   ...effectiveOperations,
   ...classifiedValueOperations,
   ...eventOperations,

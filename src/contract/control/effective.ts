@@ -52,7 +52,7 @@ export const effectiveCauses = {
   },
   not_synced: {
     name: 'Not synced yet',
-    text: 'the platform has the newest record, and no identity sync has run since',
+    text: 'the platform has the newest record, and no identity sync has run since it got it',
     helps: 'wait for the next identity sync; if it is late, start it on the Personnel page of the platform',
   },
   duplicate_person: {
@@ -89,7 +89,7 @@ export const effectiveCauses = {
   account_missing: {
     name: 'No account',
     text: 'HR states that the person is employed, and the directory has no account of theirs',
-    helps: 'make the account, or add the employee number or the address of the person to it',
+    helps: 'create the account, or add the employee number or the address of the person to it',
   },
 } as const satisfies Record<string, { readonly name: string; readonly text: string; readonly helps: string }>
 

@@ -10,7 +10,7 @@ const Bytes = z.custom<AsyncIterable<Uint8Array>>(
   (value) => typeof value === 'object' && value !== null && Symbol.asyncIterator in value,
   { error: 'expected the bytes of an export' },
 )
-/** What nothing but a column of an export, or a cell of it, can be. */
+/** The name of a column of an export, or one of its cells. */
 const Cell = z.string().max(1000)
 
 /** Whether an admin can make the first connection here from an uploaded export. */
@@ -18,8 +18,8 @@ export const FirstVisit = z
   .object({
     trouble: z.string().nullable().describe('Why no first connection can be made here. Null: it can.'),
     file: z.string().describe('The configuration that the connection will be written into.'),
-    mostBytes: Count.describe('How large an export may be.'),
-    keptMinutes: Count.describe('So long an export is kept that nobody looks at.'),
+    mostBytes: Count.describe('Maximum size of an export in bytes.'),
+    keptMinutes: Count.describe('After so many minutes without use, an uploaded export is removed.'),
     takesAddresses: z
       .boolean()
       .describe('Whether an address may be given here: only where the platform itself is on this machine.'),

@@ -6,14 +6,14 @@ import { Run } from './run-shapes.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 
-/** A person whom the platform holds as employed and no accepted export states. */
+/** A person whom the platform shows as employed and no accepted export states. */
 export const ForeignPerson = z
   .object({
     connection: z.string(),
     identityId: z.string(),
-    firstAt: Instant.describe('When the list of the platform held the person first.'),
+    firstAt: Instant.describe('When the list of the platform first contained the person.'),
     ageSeconds: z.number().int().min(0),
-    lastAt: Instant.describe('When it was read last.'),
+    lastAt: Instant.describe('When that list was last read.'),
   })
   .meta({ id: 'ForeignPerson' })
 export type ForeignPerson = z.infer<typeof ForeignPerson>

@@ -28,7 +28,7 @@ export const HandOverRow = z.object({
     .nullable()
     .optional()
     .describe(
-      'The cell as HR wrote it, at most 200 characters. Only where values are asked for. Null: the row has the fault.',
+      'The cell as HR wrote it, at most 200 characters. Only where values are asked for. Null: the fault concerns the whole row.',
     ),
   problem: z.string().describe('What is wrong.'),
   blocks: z.enum(Object.keys(handOverBlocks) as [keyof typeof handOverBlocks, ...(keyof typeof handOverBlocks)[]]),
@@ -40,20 +40,20 @@ export type HandOverRow = z.infer<typeof HandOverRow>
 /** Faults of one column with the same cause. */
 export const HandOverGroup = z.object({
   connection: z.string(),
-  column: z.string().nullable().describe('Null: the whole row has the fault.'),
+  column: z.string().nullable().describe('Null: the fault concerns the whole row.'),
   cause: z.string().nullable().describe('The code of the cause. Null: an earlier version recorded the fault.'),
   problem: z.string().describe('What is wrong with all of them.'),
   remedy: z.string().describe('What to write instead.'),
   count: Count.describe('How many cells, or rows where no column is named.'),
   people: Count.describe('How many people with a known key.'),
-  departures: Count.describe('How many of the entries may hide a departure.'),
+  departures: Count.describe('How many of the `entries` may hide a departure.'),
   cells: z
     .array(z.object({ cell: z.string(), count: Count }))
     .optional()
     .describe('The most frequent cells. Only where values are asked for.'),
-  firstAt: Instant.describe('Since when, of the oldest.'),
+  firstAt: Instant.describe('When the oldest fault was first seen.'),
   rows: z.array(HandOverRow).describe('Possible departures first, then the oldest.'),
-  entries: Count.describe('How many rows the group has, also those beyond `perGroup`.'),
+  entries: Count.describe('The length of `rows` without `perGroup`. Equal rows are one entry, but several in `count`.'),
 })
 export type HandOverGroup = z.infer<typeof HandOverGroup>
 

@@ -25,7 +25,7 @@ const ConnectionHistory = z
   })
   .meta({ id: 'ConnectionHistory' })
 
-/** How a connection went on over the days. */
+/** Operations on the history of a connection by day. */
 export const historyOperations = operations({
   connectionHistory: {
     method: 'GET',

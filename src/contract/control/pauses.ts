@@ -38,7 +38,8 @@ export const pauseOperations = operations({
     method: 'POST',
     path: '/connections/:connection/pause',
     permission: 'operator',
-    summary: 'Pause a connection: no schedule, watched folder or event starts a run. Runs that people request go on.',
+    summary:
+      'Pause a connection: no schedule, watched folder or event starts a run. Runs that people request still start.',
     params: ofConnection,
     body: z.strictObject({
       until: z

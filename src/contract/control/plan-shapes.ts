@@ -54,7 +54,7 @@ export const Verdict = z.object({
     .readonly()
     .optional()
     .describe(
-      'The kinds of change that a failed guard puts in doubt. The others may go on where the connection says so.',
+      'The kinds of change that a failed guard puts in doubt. The others may be sent if `onHold.send` of the connection names them.',
     ),
 })
 export type Verdict = z.infer<typeof Verdict>

@@ -62,11 +62,11 @@ const RunOptions = z.object({
   retract: z
     .object({ identityId: z.string(), reason: z.string(), by: z.string() })
     .optional()
-    .describe('The one person that this run takes back.'),
+    .describe('The one person that this run retracts.'),
   restore: z
     .object({ identityId: z.string(), by: z.string() })
     .optional()
-    .describe('Whose retraction was taken back right before this run.'),
+    .describe('The person whose retraction was undone right before this run.'),
   person: z
     .object({ identityId: z.string().optional() })
     .optional()
@@ -78,7 +78,7 @@ const RunOptions = z.object({
   revert: z
     .object({ runId: z.string(), reason: z.string(), by: z.string() })
     .optional()
-    .describe('The run that this one takes back, and why.'),
+    .describe('The run that this one reverts, and why.'),
   held: z.boolean().optional().describe('Plan again what waits in held runs of events.'),
   again: z
     .object({ runId: z.string(), digest: z.string(), by: z.string(), because: z.string().nullable() })
@@ -120,7 +120,7 @@ export const Run = z
     feed: z
       .enum(['source', 'webhook', 'roster', 'person', 'revert', 'separation'])
       .describe(
-        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered. With `person` the source is read for one person, with `revert` what a former run did is taken back, and with `separation` people are separated whom only the platform knows.",
+        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered. With `person` the source is read for one person, with `revert` what an earlier run did is undone, and with `separation` people are separated whom only the platform knows.",
       ),
     mode: z.enum(['snapshot', 'delta']).nullable(),
     state: RunState,
@@ -149,7 +149,7 @@ export const Run = z
       .string()
       .nullable()
       .describe(
-        'The run of those changes of this held one that no failed guard puts in doubt, and that went on at once.',
+        'The run of those changes of this held run that no failed guard puts in doubt, and that were sent at once.',
       ),
     partOf: z.string().nullable().describe('The held run of whose plan this run delivers the part that was approved.'),
     parts: z.array(z.string()).readonly().describe('The runs of those parts of a held plan that were approved.'),

@@ -1,4 +1,4 @@
-/** The one door to the shapes of the control API that other rooms use. */
+/** Re-exports the types of the control API. Other folders import them from here. */
 
 export { ClassifiedValue, ValueMeaning } from './classified-values.ts'
 export { type ConnectionStateName, connectionStates } from './connection-states.ts'

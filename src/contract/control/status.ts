@@ -105,7 +105,10 @@ export const Status = z
         'Why no request gets through to the platform, since when, and when it is tried again, in words. Left out: the newest one was answered.',
       ),
     alerts: z.array(Alert).describe('What needs the attention of a person now, by connection and kind.'),
-    unsigned: z.string().optional().describe('Why nothing is added to the audit trail; left out where all is well.'),
+    unsigned: z
+      .string()
+      .optional()
+      .describe('The reason why audit entries cannot be signed and added to the trail; left out if they can.'),
     processes: z.array(Process).describe('The processes of the daemon that work on this store.'),
     reload: Reload.optional().describe(
       'What became of the newest reload of the configuration; left out: there was none.',

@@ -9,8 +9,8 @@ export const TrailEntry = z
   .object({
     ordinal: z.int().describe('Its place in the trail.'),
     at: z.string().describe('An instant in ISO 8601, in UTC.'),
-    act: z.string(),
-    says: z.string().nullable().describe('What such an act is. Null: this version knows no such act.'),
+    act: z.string().describe('The kind of the entry: what was done.'),
+    says: z.string().nullable().describe('The meaning of `act` in words. Null: this version does not know it.'),
     by: z.string().describe('The person who did it, or the part of the daemon.'),
     connection: z.string().nullable().describe('Null: it concerns the installation.'),
     runId: z.string().nullable(),
@@ -49,7 +49,7 @@ export const auditFilters = {
   identityId: Name.optional().describe('The key of a person whom it is about.'),
 }
 
-/** How people read the audit trail. What proves it is exported. */
+/** Operations to read the audit trail. `auditOperations` verify and export it. */
 export const trailOperations = operations({
   readAudit: {
     method: 'GET',

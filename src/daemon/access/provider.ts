@@ -117,11 +117,11 @@ export function openProvider(
 
 async function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<Configuration> {
   const oidc = await import('openid-client')
-  const isReadable = issuer.protocol === 'http:'
+  const isUnencrypted = issuer.protocol === 'http:'
   return await oidc.discovery(issuer, clientId, undefined, oidc.ClientSecretBasic(await clientSecret.read()), {
     timeout: timeoutSeconds,
     // The signature of the ID token is verified in addition to TLS.
-    execute: [oidc.enableNonRepudiationChecks, ...(isReadable ? [oidc.allowInsecureRequests] : [])],
+    execute: [oidc.enableNonRepudiationChecks, ...(isUnencrypted ? [oidc.allowInsecureRequests] : [])],
   })
 }
 

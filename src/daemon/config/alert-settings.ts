@@ -168,7 +168,7 @@ const Channel = z
     const url = URL.parse(channel.url)
     if (url?.protocol !== 'http:') return
     if (channel.allowPrivate && /^(?:localhost|127\..*|\[::1\])$/.test(url.hostname)) return
-    const message = 'http:// is readable on the way: write https://, or insecure: true'
+    const message = 'http:// is not encrypted: write https://, or insecure: true'
     context.addIssue({ code: 'custom', path: ['url'], message })
   })
 

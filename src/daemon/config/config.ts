@@ -28,7 +28,7 @@ export type Config = {
   readonly platform: {
     readonly baseUrl: string
     /** True if requests travel unencrypted to another machine. */
-    readonly isReadable: boolean
+    readonly isUnencrypted: boolean
     /** The root certificates of `caFile`; null: the well-known ones. */
     readonly ca: string | null
     readonly apiKey: Secret

@@ -13,7 +13,7 @@ import { handOverProblems, toHandOver } from './hand-over-settings.ts'
 import { flatten, toProblems } from './issues.ts'
 import { jsonSchema } from './json-schema.ts'
 import { listSettings } from './listed-settings.ts'
-import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
+import { isUnencrypted, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
 import { regions } from './platform-settings.ts'
 import { type Presets, presetsFor } from './presets.ts'
 import { problemAt, problemLine, refuseProblems } from './problems.ts'
@@ -205,7 +205,7 @@ async function toPlatform(
   return {
     ...limits,
     baseUrl: baseUrl.replace(/\/+$/, ''),
-    isReadable: isReadable(baseUrl),
+    isUnencrypted: isUnencrypted(baseUrl),
     ca: ca?.pem ?? null,
     apiKey: secretAt(context, apiKeyPath),
     apiKeyName: document.writtenAt(apiKeyPath) ?? '',

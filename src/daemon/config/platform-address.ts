@@ -16,9 +16,9 @@ export function addressFaults({ baseUrl, insecure, caFile }: Address): [keyof Ad
   const url = baseUrl === undefined ? null : URL.parse(baseUrl)
   const faults: readonly (readonly [boolean, keyof Address, string])[] = [
     [
-      baseUrl !== undefined && isReadable(baseUrl) && !insecure,
+      baseUrl !== undefined && isUnencrypted(baseUrl) && !insecure,
       'baseUrl',
-      'http:// is readable on the way, and the API key with it: write https://, or insecure: true',
+      'http:// is not encrypted, and neither is the API key: write https://, or insecure: true',
     ],
     [
       Boolean(url?.username || url?.password),
@@ -32,8 +32,8 @@ export function addressFaults({ baseUrl, insecure, caFile }: Address): [keyof Ad
   )
 }
 
-/** Whether others can read and change what is sent to this address: http:// to another machine than this one. */
-export function isReadable(baseUrl: string): boolean {
+/** Whether requests to this address are not encrypted on the network: http:// to another machine than this one. */
+export function isUnencrypted(baseUrl: string): boolean {
   const url = URL.parse(baseUrl)
   return url?.protocol === 'http:' && !isLocalHost(url)
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { secretReference } from '../../connectors/file/source-settings.ts'
 import { roles } from '../../contract/control/access.ts'
 import { MetricsAccess, openOnLoopback } from './metrics-settings.ts'
-import { isReadable } from './platform-address.ts'
+import { isUnencrypted } from './platform-address.ts'
 
 const minTokenLength = 16
 
@@ -13,10 +13,10 @@ const Oidc = z
       .min(1)
       .max(60)
       .default('your company account')
-      .describe('The end of the text of the button, after "Sign in with".'),
+      .describe('The text of the sign-in button after "Sign in with".'),
     issuer: z
       .url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
-      .refine((text) => !isReadable(text), { error: 'http:// is allowed only for this machine' })
+      .refine((text) => !isUnencrypted(text), { error: 'http:// is allowed only for this machine' })
       .describe('The address of the provider, before /.well-known/openid-configuration.'),
     clientId: z.string().min(1).describe('The client ID of Rollcall at the provider.'),
     clientSecret: z.string().min(1).describe(`The secret of the client, as ${secretReference}.`),
@@ -53,7 +53,7 @@ const Server = z
       })
       .optional()
       .describe(
-        `A token of the role admin for the control API over TCP, as ${secretReference}, besides those that "rollcall token create" makes. Default: none.`,
+        `A token of the role admin for the control API over TCP, as ${secretReference}, in addition to the tokens of "rollcall token create". Default: none.`,
       ),
     publicUrl: z
       .url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' })
@@ -62,7 +62,7 @@ const Server = z
       })
       .optional()
       .describe(
-        'The address of the console, as behind a proxy. With https:// its cookies travel over HTTPS only. Default: host and port.',
+        'The address that people use for the console, for example that of a proxy. With https:// its cookies travel over HTTPS only. Default: host and port.',
       ),
     trustedProxies: z
       .array(
@@ -72,18 +72,23 @@ const Server = z
       )
       .default([])
       .describe(
-        'The addresses or networks of your proxies, whose X-Forwarded-For names the sender. Otherwise wrong tokens of one person make everybody wait.',
+        'The addresses or networks of your proxies, whose X-Forwarded-For names the sender. Without it, everybody behind a proxy shares one rate limit for wrong tokens.',
       ),
     hosts: z
-      .array(z.string().regex(/^[a-z0-9.-]+$/, { error: 'a name of a host in small letters, without a port' }))
+      .array(z.string().regex(/^[a-z0-9.-]+$/, { error: 'expected a host name in lower case, without a port' }))
       .default([])
       .describe(
-        'Further names of the daemon. Requests to another name are refused, because a page of another site could use one.',
+        'Other host names under which the daemon is reached. Requests with any other Host header are refused. This protects against DNS rebinding, by which a website could reach the daemon through a browser.',
       ),
     sessions: z
       .strictObject({
         idleMinutes: z.int().min(1).max(1440).default(60).describe('After this idle time a person signs in again.'),
-        hours: z.int().min(1).max(168).default(12).describe('Maximum duration of a sign-in, also when it is used.'),
+        hours: z
+          .int()
+          .min(1)
+          .max(168)
+          .default(12)
+          .describe('Maximum duration of a sign-in, even if the person is active.'),
       })
       .prefault({})
       .describe('How long people stay signed in.'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { secretReference } from '../../connectors/file/source-settings.ts'
-import { isReadable } from './platform-address.ts'
+import { isUnencrypted } from './platform-address.ts'
 
 const tracesPath = '/v1/traces'
 
@@ -41,8 +41,8 @@ export const TracesFile = z
       .describe('The service name of this installation in the traces.'),
   })
   .superRefine(({ endpoint, headers }, context) => {
-    if (!isReadable(endpoint) || Object.keys(headers).length === 0) return
-    const message = 'http:// is readable on the way, and the headers with it: write https://'
+    if (!isUnencrypted(endpoint) || Object.keys(headers).length === 0) return
+    const message = 'http:// is not encrypted, and neither are the headers: write https://'
     context.addIssue({ code: 'custom', path: ['endpoint'], message })
   })
   .describe('Sends a trace of each run to a collector of OpenTelemetry. Off by default.')

@@ -56,12 +56,12 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
     requireConnection(ctx, params.connection)
     const person = { ...params, identityId: await resolveKey(ctx.sync.store.db, params) }
     const known = await personOf(ctx.sync.store.db, person)
-    const held = await holdBackOf(ctx.sync, person)
+    const holdBack = await holdBackOf(ctx.sync, person)
     if (!known)
       throw new Failure('not_found', `nobody with the key "${params.identityId}" is known in ${params.connection}`)
-    const clocks = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
-    const leavers = (await listLeavers(ctx.sync.store.db, clocks)).map((leaver) => leaverView(ctx, leaver, query))
-    const heldBack = held && holdBackView(held)
+    const ofPerson = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
+    const leavers = (await listLeavers(ctx.sync.store.db, ofPerson)).map((leaver) => leaverView(ctx, leaver, query))
+    const heldBack = holdBack && holdBackView(holdBack)
     const stated = await statedDepartureOf(ctx.sync, person)
     const blockedBy = (await listBlockedPeople(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
       ({ column, reason, source, line }) => (line === null ? [] : { column, reason, source, line }),

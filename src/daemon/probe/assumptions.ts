@@ -96,7 +96,7 @@ export const assumptions: readonly Assumption[] = [
   },
   {
     name: 'null clears a leaving date',
-    otherwise: 'nobody can be taken back, and no date corrected',
+    otherwise: 'nobody can be retracted, and no date corrected',
     look: async (probe) => await seeDate(probe, { sent: null, held: null }),
   },
   {

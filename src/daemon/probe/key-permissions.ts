@@ -95,7 +95,7 @@ const probes = {
   },
   deleteHrisUserIdentity: {
     of: people,
-    purpose: 'take back people who were sent in error',
+    purpose: 'retract people who were sent in error',
     isVital: false,
     input: { params: noPerson },
   },

@@ -50,11 +50,11 @@ const meanings = html`<section class="meanings">
 <dt>Stated</dt><dd>The time of the export or event that says so.</dd>
 <dt>Seen</dt><dd>When Rollcall read it first, also if the plan was then held for an approval.</dd>
 <dt>Acknowledged</dt><dd>When the platform answered that it has the leaving date.</dd>
-<dt>Effective</dt><dd>When the personnel of the platform was first seen to have the person as former. It is read some times a day, so that it may have been so some hours earlier.</dd>
+<dt>Effective</dt><dd>When the personnel of the platform was first seen to have the person as former. Rollcall reads it several times a day, so the person may have been former some hours earlier.</dd>
 <dt>Late</dt><dd>Acknowledged later than the bound of the connection after the last day was over and the departure was seen, or not acknowledged though that time has passed. Time in which a plan waits for an approval counts.</dd>
-<dt>Taken back</dt><dd>The person came back, or the departure was taken back. These departures are listed below and counted nowhere else.</dd>
-<dt>Held</dt><dd>Departures that only a plan states which waits for an approval. They are not listed: the plan may be wrong.</dd>
-<dt>HR</dt><dd>From the end of the last day to what HR said. People who had left before HR first named them are not counted.</dd>
+<dt>Taken back</dt><dd>The person returned, the departure was withdrawn, or the person was retracted. These departures are listed below and counted nowhere else.</dd>
+<dt>Held</dt><dd>Departures that only a plan waiting for approval contains. They are not listed: the plan may be wrong.</dd>
+<dt>HR</dt><dd>From the end of the last day to the export or event that states the departure. People who had left before HR first named them are not counted.</dd>
 </dl>
 </section>`
 

@@ -17,7 +17,7 @@ const retryAfterSeconds = '5'
 
 /** Passes every body to the routes in this scope as a `RawBody`, for any content type and within the route's limit. */
 export function takeRawBodies(scope: FastifyInstance, { arrivalMs, budgetBytes }: RawBodiesOptions): void {
-  let held = 0
+  let bufferedBytes = 0
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => read(request, payload))
   // Fastify would refuse a missing or malformed content type, and would not parse an empty body without one.
@@ -40,10 +40,10 @@ export function takeRawBodies(scope: FastifyInstance, { arrivalMs, budgetBytes }
 
     function take(chunk: Buffer): void {
       length += chunk.length
-      held += chunk.length
+      bufferedBytes += chunk.length
       chunks.push(chunk)
       if (length > limit) end(tooLarge())
-      else if (held > budgetBytes) end(overBudget())
+      else if (bufferedBytes > budgetBytes) end(overBudget())
     }
 
     function end(error?: Error): void {
@@ -53,7 +53,7 @@ export function takeRawBodies(scope: FastifyInstance, { arrivalMs, budgetBytes }
       payload.off('data', take)
       if (error === undefined) resolve(rawBody(chunks, length))
       else {
-        held -= length
+        bufferedBytes -= length
         reject(error)
       }
     }
@@ -63,7 +63,7 @@ export function takeRawBodies(scope: FastifyInstance, { arrivalMs, budgetBytes }
     return {
       bytes: Buffer.concat(chunks, length),
       [Symbol.dispose]() {
-        held -= length
+        bufferedBytes -= length
       },
     }
   }

@@ -90,8 +90,8 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
 
     function serve(url: string, bodyLimit: number, answer: (request: Incoming) => Promise<Answer>): void {
       scope.post<{ Body: RawBody }>(url, { bodyLimit, config: { anyHost: true } }, async ({ raw, body, ip }) => {
-        using held = body
-        return await answer({ headers: raw.headersDistinct, body: held.bytes, sender: ip })
+        using received = body
+        return await answer({ headers: raw.headersDistinct, body: received.bytes, sender: ip })
       })
     }
   })

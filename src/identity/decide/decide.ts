@@ -45,7 +45,10 @@ export type PlanContext = EmploymentRules & {
   readonly mapped?: ReadonlySet<FieldName>
 }
 
-/** The input about a person. `untouched`: present, but the row cannot be used (rejected, or its key is repeated). */
+/**
+ * The input about a person. `untouched`: no row that can be used. In an export the row is rejected or its key is repeated, so the person
+ * is present; plans made without rows (of the roster, a revert or a separation) have no row of anybody.
+ */
 export type PersonInput = Observation | 'absent' | 'untouched'
 
 /** The part of a roster entry that follows HR. */

@@ -44,7 +44,7 @@ export type DeciderRules = {
   readonly outOfScope?: OutOfScope
   /** People who are known to be unchanged. No row names them. */
   readonly unchanged?: UnchangedPeople
-  /** Called with each decision, also with one that is taken back later. */
+  /** Called with each decision, also with one that is discarded later. */
   readonly onDecided?: (decided: Decided) => void
 }
 

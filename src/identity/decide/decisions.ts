@@ -19,14 +19,14 @@ type DecisionRules = PlanSteps & {
   readonly pinned: ReadonlySet<string>
   /** People who were left in a plan of which a part was approved, each with the kind of change that is not approved yet. */
   readonly left: ReadonlyMap<string, ChangeKind>
-  /** Called with each decision, also with one that is taken back later. */
+  /** Called with each decision, also with one that is discarded later. */
   readonly onDecided?: (decided: Decided) => void
 }
 
 /** The decisions of a plan so far. */
 export type Decisions = ReturnType<typeof keepDecisions>
 
-/** Counts the decisions of a plan. A decision is taken back if its row turns out not to apply. */
+/** Counts the decisions of a plan. A decision is discarded if its row turns out not to apply. */
 export function keepDecisions({ context, tally, pinned, left, onDecided, ...steps }: DecisionRules) {
   const tallied = new Map<string, Tallied>()
 
@@ -41,11 +41,11 @@ export function keepDecisions({ context, tally, pinned, left, onDecided, ...step
     tally,
     /** Adds the guard of pinned people to a decision that separates or deletes one of them. */
     withPin: (identityId: string, decision: Decision): Decision => withPin(identityId, decision, pinned),
-    /** Counts a decision that follows from rows of the person. It can be taken back. */
+    /** Counts a decision that follows from rows of the person. It can be discarded. */
     add(decided: Decided): void {
       tallied.set(decided.identityId, count(decided))
     },
-    /** Counts a decision that follows from no usable row. It cannot be taken back, as no later row can replace it. */
+    /** Counts a decision that follows from no usable row. It cannot be discarded, as no later row can replace it. */
     addFinal(decided: Decided): void {
       count(decided)
     },

@@ -20,16 +20,20 @@ export function explain(decided: ExplainedDecision, ctx: PlanContext): string[] 
 
 function statedOf({ entry, desiredState }: ExplainedDecision): string[] {
   if (!entry?.statedDeparture || !(desiredState ?? entry).isByOperator) return []
-  return [`an operator states that the person left on ${entry.statedDeparture}, and HR states no day that has come`]
+  return [
+    `an operator states that the person left on ${entry.statedDeparture}, and HR states no leaving date that is reached`,
+  ]
 }
 
 function heldBackOf({ entry, desiredState }: ExplainedDecision): string[] {
-  const held = (desiredState ?? entry)?.heldDeparture ?? null
-  return held === null ? [] : [`an operator holds the leaving of ${dayOf(held.separatedAt)} back until ${held.until}`]
+  const heldDeparture = (desiredState ?? entry)?.heldDeparture ?? null
+  return heldDeparture === null
+    ? []
+    : [`an operator holds the leaving of ${dayOf(heldDeparture.separatedAt)} back until ${heldDeparture.until}`]
 }
 
 function evidenceOf({ entry, input, desiredState }: ExplainedDecision, ctx: PlanContext): string[] {
-  if (entry?.retracted) return [`the person is withheld: their data was taken back on ${dayOf(entry.retracted.at)}`]
+  if (entry?.retracted) return [`the person is withheld: they were retracted on ${dayOf(entry.retracted.at)}`]
   if (input === 'untouched') return ['the row cannot be used: the person counts as present and unchanged']
   if (input === 'absent') return entry === undefined ? [] : absenceOf(entry, desiredState, ctx)
   return [...olderOf(entry, ctx), ...leavingOf(input, desiredState, ctx), ...returnOf(entry, input, desiredState, ctx)]

@@ -9,7 +9,7 @@ export type KeyChanges = {
   readonly addObserved: (entry: RosterEntry | undefined, decision: Decision) => void
   /** Takes a decision about a person whom no usable row names, once there are no more rows. */
   readonly addUnobserved: (entry: RosterEntry, decision: Decision, input: PersonInput) => void
-  /** Forgets a decision that was taken back. */
+  /** Forgets a decision that was discarded. */
   readonly forget: (identityId: string) => void
   /** The people whose key seems to have changed. Complete once everybody is decided about. */
   readonly candidates: () => KeyChangeCandidate[]

@@ -62,7 +62,7 @@ export function rankedRows(
     collected.page.observed.set(identityId, [observation])
   }
 
-  /** Marks the decision about a person to be taken back. A person of the current page has none yet. */
+  /** Marks the decision about a person to be discarded. A person of the current page has none yet. */
   function withdraw(identityId: string): void {
     if (!collected.page.observed.has(identityId)) collected.page.withdrawn.add(identityId)
   }

@@ -30,13 +30,13 @@ export function undo(entry: RosterEntry | undefined, effect: RunEffect, { repair
   const { change, isDelivered, changedBy } = effect
   if (change.kind === 'retract') {
     if (!isDelivered) return { kind: 'nothing' }
-    return entry?.retracted ? { kind: 'restore' } : skipped('the retraction was taken back since')
+    return entry?.retracted ? { kind: 'restore' } : skipped('the retraction was undone since')
   }
   // The values of old runs are removed, and with them the former values.
   if (!hasValues(change)) return skipped('the values of the run were removed, as their time was over')
   if (Object.keys(change.fields).length === 0) return { kind: 'nothing' }
   if (entry === undefined) return skipped('nothing is known of them any more')
-  if (entry.retracted) return skipped('their data was taken back since')
+  if (entry.retracted) return skipped('they were retracted since')
   if (entry.isByOperator && change.fields.separatedAt)
     return skipped('an operator states their departure: `rollcall leave KEY --withdraw`')
   if (changedBy !== null) return skipped(`run ${changedBy} accepted a change of them since`)

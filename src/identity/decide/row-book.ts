@@ -13,7 +13,7 @@ export type PersonObservations = { readonly identityId: string; readonly observa
 
 /** The result of the rows since the last page. */
 export type Page = {
-  /** People whose decision is taken back, because a later row replaces or contradicts the row behind it. */
+  /** People whose decision is discarded, because a later row replaces or contradicts the row behind it. */
   readonly withdrawn: readonly string[]
   /** People to decide about. */
   readonly observed: readonly PersonObservations[]

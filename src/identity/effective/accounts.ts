@@ -75,8 +75,8 @@ type Comparison = {
 
 /**
  * Compares accounts with HR: enabled accounts of people who have left or whom HR does not know, and employed people without any account.
- * An account belongs to the person with its employee number and address, else with one of them. A name alone never connects them; it only
- * names candidates, and decides where number and address are of different people.
+ * An account is matched to the person who has its employee number and its address, or one of the two. If the number and the address belong
+ * to different people, the name decides. A name alone only suggests candidates.
  */
 export function compareAccounts({ people, accounts, at }: Comparison): AccountFinding[] {
   const book = bookOf(people)

@@ -65,8 +65,8 @@ export async function lockResource(
   mode: 'shared' | 'exclusive',
 ): Promise<void> {
   const query = resourceOf(trx, ref).select('id')
-  const held = await (mode === 'shared' ? query.forKeyShare() : query.forUpdate()).executeTakeFirst()
-  if (!held) refuseResource(ref)
+  const locked = await (mode === 'shared' ? query.forKeyShare() : query.forUpdate()).executeTakeFirst()
+  if (!locked) refuseResource(ref)
 }
 
 function connectionOf(ctx: Caller, db: Kysely<PlatformSchema>, { connectionId }: ConnectionRef) {

@@ -103,14 +103,14 @@ export async function recentAttempts(
     .limit(count)
     .execute()
   const open = rows.filter(({ ended_at }) => ended_at === null).map(({ id }) => id)
-  const held = await lockedAttempts(db, open)
+  const locked = await lockedAttempts(db, open)
   return rows.map(({ id, trigger, started_by, started_at, ended_at, ...sync }) => ({
     id,
     trigger,
     startedBy: started_by,
     startedAt: started_at,
     endedAt: ended_at,
-    state: stateOf({ started_at, ended_at, isDone: sync.counts !== null, isHeld: held.has(id) }, now),
+    state: stateOf({ started_at, ended_at, isDone: sync.counts !== null, isHeld: locked.has(id) }, now),
     result: resultOf(sync),
   }))
 }

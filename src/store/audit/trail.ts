@@ -55,7 +55,7 @@ export const auditActs = {
   'connection.resumed': 'a person ended the pause of a connection',
   'value.classed': 'a person classified a value of HR',
   'keys.answered': 'a person said whether keys of HR are one person or two',
-  'keys.withdrawn': 'a person took back an answer about two keys',
+  'keys.withdrawn': 'a person withdrew an answer about two keys',
   'hold_back.placed': 'a person held back the departures of another person until a day',
   'hold_back.ended': 'a person ended a hold-back before its day',
   'departure.stated': 'a person stated a departure before HR; "waits": for a second person; "emergency": without one',

@@ -180,13 +180,13 @@ type TargetClaim = { readonly connection: string; readonly lease: Lease }
  * over.
  */
 export async function holdsTarget(db: Db, { connection, lease }: TargetClaim): Promise<boolean> {
-  const held = await db
+  const claim = await db
     .selectFrom('connections')
     .select('name')
     .where('name', '=', connection)
     .where('target_lease', '=', lease.id)
     .executeTakeFirst()
-  return held !== undefined
+  return claim !== undefined
 }
 
 /** Releases the claim, unless another process has taken it over. */

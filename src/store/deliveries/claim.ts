@@ -56,7 +56,7 @@ async function claimFrom(
   { runId, batch, lease, now }: ClaimBy,
 ): Promise<ClaimedDelivery | null> {
   const isFree = from === 'free'
-  const held = sql`deliveries.lease`
+  const currentLease = sql`deliveries.lease`
   // The row before the update: only it has the previous lease.
   const former = sql`former.run_id = deliveries.run_id and former.batch = deliveries.batch`
   const takeover = sql`, takeover as (
@@ -75,7 +75,7 @@ async function claimFrom(
       from runs ${isFree ? sql`` : sql`, deliveries former`}
       where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and ${isDueAt(now)}
         and runs.id = deliveries.run_id and runs.state = 'delivering'
-        and ${isFree ? sql`${held} is null` : sql`${held} is not null and ${withoutLease(held)} and ${former}`}
+        and ${isFree ? sql`${currentLease} is null` : sql`${currentLease} is not null and ${withoutLease(currentLease)} and ${former}`}
       returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
         deliveries.failures, deliveries.failing_since, deliveries.uncertain, deliveries.session ${isFree ? sql`` : sql`, former.lease as previous`}
     )${isFree ? sql`` : takeover}

@@ -162,7 +162,7 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
 
 /** The number of consecutive failures after this attempt, and since when the batch fails. */
 function failing(
-  held: { readonly failures: number; readonly failing_since: Date | null },
+  stored: { readonly failures: number; readonly failing_since: Date | null },
   { as, progressed, now }: AttemptEnd,
 ): { failures: number; failingSince: Date | null } {
   switch (as) {
@@ -171,11 +171,11 @@ function failing(
     case 'failed':
       return progressed
         ? { failures: 1, failingSince: now }
-        : { failures: held.failures + 1, failingSince: held.failing_since ?? now }
+        : { failures: stored.failures + 1, failingSince: stored.failing_since ?? now }
     case 'withheld':
-      return { failures: held.failures, failingSince: progressed ? now : (held.failing_since ?? now) }
+      return { failures: stored.failures, failingSince: progressed ? now : (stored.failing_since ?? now) }
     case 'paused':
-      return { failures: held.failures, failingSince: held.failing_since }
+      return { failures: stored.failures, failingSince: stored.failing_since }
     default:
       return as satisfies never
   }

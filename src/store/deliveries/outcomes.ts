@@ -70,14 +70,14 @@ async function dropAcknowledged(
 }
 
 async function storePlatformRecords(tx: Db, claim: ClaimedDelivery, people: readonly PersonOutcome[]): Promise<void> {
-  const held = people.flatMap(({ identityId, state, holds }) =>
+  const onPlatform = people.flatMap(({ identityId, state, holds }) =>
     typeof holds === 'object' ? [{ identityId, runId: state === 'due' ? claim.runId : null, ...holds }] : [],
   )
-  if (held.length === 0) return
+  if (onPlatform.length === 0) return
   await sql`
     insert into acknowledged (connection, identity_id, confirmed, run_id)
     select ${claim.connection}, "identityId", confirmed, "runId"
-    from jsonb_to_recordset(${JSON.stringify(held)}::jsonb) as o("identityId" text, confirmed jsonb, "runId" uuid)
+    from jsonb_to_recordset(${JSON.stringify(onPlatform)}::jsonb) as o("identityId" text, confirmed jsonb, "runId" uuid)
     on conflict (connection, identity_id) do update set confirmed = excluded.confirmed, run_id = excluded.run_id`.execute(
     tx,
   )

@@ -1,13 +1,18 @@
+/**
+ * The times of departures. A departure's *clock* is its row in `leavers`: the end of the last day, and when the departure was stated, seen,
+ * accepted, sent and acknowledged. A departure is open until its clock ends (`ended_at`).
+ */
 import { type RawBuilder, sql } from 'kysely'
 import { oneByOne } from '../one-by-one.ts'
 import type { Db } from '../schema.ts'
 
 /** Time between the acknowledgement and the first check of the personnel. */
 const firstCheckMs = 15 * 60_000
-/** The latest moment of a leaving date, which every database can store. */
+/** The latest leaving date that every database can store. */
 const lastMoment = Date.parse('9999-12-31T00:00:00Z')
 
-type Stating = {
+/** The run that states departures. */
+type DepartureContext = {
   readonly runId: string
   readonly connection: string
   readonly timeZone: string
@@ -17,7 +22,7 @@ type Stating = {
 type Batch = { readonly runId: string; readonly batch: number; readonly connection: string }
 
 /** The outcome of one request. `step`: a correction whose request clears a date. */
-type Answered = {
+type BatchOutcome = {
   readonly people: readonly { readonly identityId: string; readonly state: string; readonly step?: string }[]
   /** The keys of those who have a leaving date. */
   readonly leavers: readonly string[]
@@ -25,25 +30,25 @@ type Answered = {
   readonly answeredAt: Date
 }
 
-/** Starts the clocks of the leavers of a plan, also if it will be held. Call it in the transaction that completes the plan. */
-export async function recordLeavers(tx: Db, stating: Stating): Promise<void> {
-  await stateLeavers(tx, stating, { accepted: false })
+/** Records the departures of a plan, also if it will be held: starts their clocks. Call it in the transaction that completes the plan. */
+export async function recordLeavers(tx: Db, context: DepartureContext): Promise<void> {
+  await upsertDepartures(tx, context, { accepted: false })
 }
 
 /**
  * Records which departures an accepted plan states, and ends those that it withdraws. Call it in the transaction that accepts the plan,
  * before its entries are removed.
  */
-export async function acceptLeavers(tx: Db, stating: Stating): Promise<void> {
-  await endTakenBack(tx, stating)
-  await stateLeavers(tx, stating, { accepted: true })
-  await endNeverAccepted(tx, stating)
+export async function acceptLeavers(tx: Db, context: DepartureContext): Promise<void> {
+  await endUndone(tx, context)
+  await upsertDepartures(tx, context, { accepted: true })
+  await endNeverAccepted(tx, context)
 }
 
 type Day = { readonly day: string; readonly zone: string | null }
 
 /** In SQL, the leaving dates of a plan. A future date is in the entry of its person and in no change. */
-function stated(runId: string): RawBuilder<unknown> {
+function leavingDatesOf(runId: string): RawBuilder<unknown> {
   return sql`
     select distinct on (identity_id) * from (
       select identity_id, left(separated_at, 10) as day, null as zone, inferred, kind = 'join' as joined, origin ->> 'event' as event
@@ -55,23 +60,24 @@ function stated(runId: string): RawBuilder<unknown> {
     ) both_kinds order by identity_id, zone nulls first`
 }
 
-async function stateLeavers(
+async function upsertDepartures(
   tx: Db,
-  { runId, connection, timeZone, now }: Stating,
+  { runId, connection, timeZone, now }: DepartureContext,
   { accepted }: { accepted: boolean },
 ): Promise<void> {
-  const days = await sql<Day>`select distinct day, zone from (${stated(runId)}) stated`.execute(tx)
+  const days = await sql<Day>`select distinct day, zone from (${leavingDatesOf(runId)}) stated`.execute(tx)
   if (days.rows.length === 0) return
   const ends = days.rows.map(({ day, zone }) => ({ day, zone, ends: endOfDay(day, zone ?? timeZone).toISOString() }))
   const changed = sql`leavers.effective_on <> excluded.effective_on`
-  // Nobody could know the day of the operator from what HR had announced before.
-  const isFirstOfOperator = sql`excluded.stated_by is not null and leavers.stated_by is null`
+  // If an operator states a day after HR announced another one, the delay is measured from the operator's statement: nobody knew this day
+  // before.
+  const isFirstByOperator = sql`excluded.stated_by is not null and leavers.stated_by is null`
   await sql`
     insert into leavers
       (connection, identity_id, run_id, effective_on, effective_at, inferred, joined_as_leaver, stated_at, stated_by, first_seen_at, accepted_at)
     select ${connection}, stated.identity_id, ${runId}, stated.day, ends.ends, stated.inferred, stated.joined,
       least(coalesce(by_operator.stated_at, entry.employment_as_of, entry.as_of, runs.as_of), seen.at), by_operator.stated_by, seen.at, ${accepted ? now : null}::timestamptz
-    from (${stated(runId)}) stated
+    from (${leavingDatesOf(runId)}) stated
     join jsonb_to_recordset(${JSON.stringify(ends)}::jsonb) as ends(day text, zone text, ends timestamptz)
       on ends.day = stated.day and ends.zone is not distinct from stated.zone
     join runs on runs.id = ${runId}
@@ -86,8 +92,8 @@ async function stateLeavers(
       run_id = excluded.run_id, inferred = excluded.inferred, accepted_at = coalesce(leavers.accepted_at, excluded.accepted_at),
       previous_dates = case when ${changed} then leavers.previous_dates || jsonb_build_object(
         'on', leavers.effective_on, 'inferred', leavers.inferred, 'until', ${now.toISOString()}::text) else leavers.previous_dates end,
-      stated_at = case when ${isFirstOfOperator} then excluded.stated_at else leavers.stated_at end,
-      first_seen_at = case when ${isFirstOfOperator} then excluded.stated_at else leavers.first_seen_at end,
+      stated_at = case when ${isFirstByOperator} then excluded.stated_at else leavers.stated_at end,
+      first_seen_at = case when ${isFirstByOperator} then excluded.stated_at else leavers.first_seen_at end,
       stated_by = coalesce(leavers.stated_by, excluded.stated_by),
       effective_at = case when ${changed} then excluded.effective_at else leavers.effective_at end,
       effective_on = excluded.effective_on
@@ -101,17 +107,17 @@ function endOfDay(day: string, zone: string): Date {
 }
 
 /**
- * Ends the clocks of people who returned, whose date was withdrawn before it was sent, or who were retracted. If an acknowledged leaver
- * now leaves on a later day, the person is back until then, and the later departure has its own clock. A departure of a plan that was not
- * accepted is withdrawn only by a later fact about employment.
+ * Ends the clocks of departures that the plan undoes: the person returned, the date was withdrawn before it was sent, or the person was
+ * retracted. If an acknowledged leaver now leaves on a later day, the person is back until then, and the later departure has its own clock.
+ * A departure of a plan that was not accepted is withdrawn only by a fact about employment that is newer than that plan.
  */
-async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promise<void> {
-  // A plan does not withdraw what it states. In a first run there is nothing else.
-  const isStatedByOthers = sql`exists (
+async function endUndone(tx: Db, { runId, connection, now }: DepartureContext): Promise<void> {
+  // Skips the whole query if every open departure is of this run, as in a first run.
+  const hasOpenOfOtherRuns = sql`exists (
     select 1 from leavers where connection = ${connection} and ended_at is null and run_id <> ${runId} ${oneByOne})`
   const statedAt = sql`(
-    select coalesce(stated.employment_as_of, stated.as_of, runs.as_of)
-    from runs left join plan_entries stated on stated.run_id = runs.id and stated.identity_id = entry.identity_id
+    select coalesce(start_entry.employment_as_of, start_entry.as_of, runs.as_of)
+    from runs left join plan_entries start_entry on start_entry.run_id = runs.id and start_entry.identity_id = entry.identity_id
     where runs.id = open.run_id)`
   await sql`
     update leavers set ended_at = ${now}, check_at = null,
@@ -127,7 +133,7 @@ async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promis
       ) entry cross join lateral (
         select id, run_id, acknowledged_at, accepted_at from leavers
         where connection = ${connection} and identity_id = entry.identity_id and ended_at is null ${oneByOne}) open
-      where ${isStatedByOthers} and (entry.deferred_to is null or open.acknowledged_at is not null)
+      where ${hasOpenOfOtherRuns} and (entry.deferred_to is null or open.acknowledged_at is not null)
         and (open.accepted_at is not null or entry.at > coalesce(${statedAt}, '-infinity')))`.execute(tx)
   await sql`
     update leavers set ended_at = ${now}, check_at = null, ended_as = 'retracted'
@@ -139,17 +145,17 @@ async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promis
 }
 
 /**
- * Ends the clocks that only unaccepted plans started, if an accepted snapshot does not state the departure. People with an unreadable row
+ * Ends the clocks of departures that no accepted plan states, if an accepted snapshot does not state them either. People with an unreadable row
  * are left out, because the row may still state it.
  */
-async function endNeverAccepted(tx: Db, { runId, connection, now }: Stating): Promise<void> {
+async function endNeverAccepted(tx: Db, { runId, connection, now }: DepartureContext): Promise<void> {
   await sql`
     update leavers set ended_at = ${now}, check_at = null, ended_as = 'withdrawn'
     from runs ours
     where ours.id = ${runId} and ours.mode = 'snapshot' and leavers.connection = ${connection}
       and leavers.accepted_at is null and leavers.ended_at is null
       and not exists (
-        select 1 from runs stated where stated.id = leavers.run_id and stated.state in ('reading', 'planned', 'held', 'delivering'))
+        select 1 from runs start_run where start_run.id = leavers.run_id and start_run.state in ('reading', 'planned', 'held', 'delivering'))
       and not exists (
         select 1 from known_faults fault
         where fault.connection = leavers.connection and fault.identity_id = leavers.identity_id and fault.may_leave)`.execute(
@@ -163,7 +169,7 @@ async function endNeverAccepted(tx: Db, { runId, connection, now }: Stating): Pr
  */
 export async function acknowledgeVerifiedLeavers(
   tx: Db,
-  { runId, connection, now }: Omit<Stating, 'timeZone'>,
+  { runId, connection, now }: Omit<DepartureContext, 'timeZone'>,
 ): Promise<void> {
   await sql`
     update leavers set acknowledged_at = ${now}, check_at = ${firstCheck(now)}
@@ -183,7 +189,7 @@ export async function acknowledgeVerifiedLeavers(
 export async function recordLeaverOutcomes(
   tx: Db,
   { runId, connection }: Batch,
-  { people, sentAt, answeredAt }: Answered,
+  { people, sentAt, answeredAt }: BatchOutcome,
 ): Promise<void> {
   // A request that clears a date sends no departure, nor does a change without a leaving date.
   const sent = people.filter(({ step }) => step === undefined).map(({ identityId, state }) => ({ identityId, state }))
@@ -197,10 +203,10 @@ export async function recordLeaverOutcomes(
       and leavers.acknowledged_at is null and leavers.ended_at is null`.execute(tx)
 }
 
-/** The statement that records the departures of a batch that was answered as a whole. Conditions may follow it. */
+/** The statement that records the departures of a batch whose people all got the same answer. Callers may append conditions. */
 export function updateLeaversOfBatch(
   { runId, connection }: Batch,
-  { leavers, sentAt, answeredAt }: Answered,
+  { leavers, sentAt, answeredAt }: BatchOutcome,
 ): RawBuilder<unknown> {
   return sql`
     update leavers set sent_at = coalesce(leavers.sent_at, ${sentAt}), acknowledged_at = ${answeredAt},

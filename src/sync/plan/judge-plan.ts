@@ -41,7 +41,7 @@ type JudgeInput = {
   readonly inputs: PlanInputs
   readonly outcome: ReadOutcome
   readonly keyChanges: readonly KeyChangeCandidate[]
-  /** The kind of run whose people of the last day count towards the limits. */
+  /** The feed whose recent runs, if they passed without an approval, count towards the limits. */
   readonly countedWith: FeedName
 }
 

@@ -18,13 +18,13 @@ import { pinnedPeople, planContext } from './plan-inputs.ts'
 import type { Stage } from './stage.ts'
 
 /** The guards that judge departures. There are no rows to judge. */
-const ofDepartures: ReadonlySet<string> = new Set(['leavers', 'pinned'])
+const departureGuards: ReadonlySet<string> = new Set(['leavers', 'pinned'])
 
 type SeparationInput = { readonly separate: SeparateOptions; readonly stage: Stage; readonly signal: AbortSignal }
 
 /**
- * Plans the departures of people whom only the platform knows, from what it holds of them now. People whom HR has stated since, who are
- * separated on the platform, or who are no longer there stay unchanged, so repeating a request is safe.
+ * Plans the departures of people whom only the platform knows, from their current platform records. People whom HR has stated since, who
+ * are separated on the platform, or who are no longer there stay unchanged, so repeating a request is safe.
  */
 export async function planSeparation(
   ctx: SyncContext,
@@ -38,11 +38,12 @@ export async function planSeparation(
   const rules = mainRules(connection)
   const context = planContext({ mode: 'delta', asOf }, rules, now)
   const pinned = pinnedPeople(connection, await keyAnswers(db, name))
-  const { foreign, warnings } = await peopleOf(ctx, connection, { separate, signal })
+  const { foreign, warnings } = await selectForeign(ctx, connection, { separate, signal })
   const decisions = tally()
   for (const confirmed of foreign) {
     const { identityId } = confirmed
-    const decision = withPin(identityId, separated(confirmed, separate.on, context), pinned)
+    const decision = withPin(identityId, decideSeparation(confirmed, separate.on, context), pinned)
+    // There is no row of the person.
     decisions.add(decision, 'untouched')
     await stage.put([{ identityId, entry: decision.entry, change: decision.change, origin: null }])
   }
@@ -51,6 +52,7 @@ export async function planSeparation(
   const { employed, ...before } = await headcount(db, name)
   const facts = decisions.facts({
     mode: 'delta',
+    // No row was read. The guards measure shares of people instead.
     rows: people,
     size: null,
     endMissing: false,
@@ -61,7 +63,7 @@ export async function planSeparation(
     keyChangeCandidates: [],
     absence: rules.absence,
   })
-  const judged = judge(facts, connection.guards).filter(({ name: guard }) => ofDepartures.has(guard))
+  const judged = judge(facts, connection.guards).filter(({ name: guard }) => departureGuards.has(guard))
   return {
     mode: 'delta',
     source: null,
@@ -83,34 +85,38 @@ export async function planSeparation(
   }
 }
 
-/** Decides the departure of a person who is known only from the platform. The day is inferred: a date that HR states later replaces it. */
-function separated(confirmed: IdentityRecord, on: string, context: PlanContext): Decision {
+/**
+ * Decides the departure of a person whom only the platform knows. Its record stands for `confirmed`. The day is inferred: a date that HR
+ * states later replaces it.
+ */
+function decideSeparation(confirmed: IdentityRecord, on: string, context: PlanContext): Decision {
   const known: RosterEntry = { ...unknownPerson(confirmed.identityId, context), confirmed }
   const desired = { ...confirmed, separatedAt: `${on}T00:00:00.000Z` }
   return decideState(known, { ...known, desired, inferred: true, employmentAsOf: context.asOf }, context)
 }
 
-/** The requested people whom still only the platform knows and who are employed there, and warnings about the others. */
-async function peopleOf(
+/** The requested people who are still known to the platform only and are employed there, and warnings about the others. */
+async function selectForeign(
   ctx: SyncContext,
   connection: SyncConnection,
   { separate: { identityIds }, signal }: { separate: SeparateOptions; signal: AbortSignal },
 ): Promise<{ readonly foreign: readonly IdentityRecord[]; readonly warnings: readonly string[] }> {
-  const held = await heldPeople(ctx, connection, { identityIds, signal })
+  const onPlatform = await lookUpRequested(ctx, connection, { identityIds, signal })
   const known = await rosterEntries(ctx.store.db, { connection: connection.name, identityIds })
-  const named = new Set((await findNamed(ctx.store.db, { connection: connection.name, identityIds })).map(keyOf))
-  const isStated = (identityId: string) => {
+  const namedByHr = new Set((await findNamed(ctx.store.db, { connection: connection.name, identityIds })).map(keyOf))
+  // HR names the person, also in an unreadable row or a held plan, or the person was retracted.
+  const isExcluded = (identityId: string) => {
     const entry = known.get(identityId)
-    return named.has(identityId) || (entry !== undefined && (entry.retracted !== null || entry.desired !== null))
+    return namedByHr.has(identityId) || (entry !== undefined && (entry.retracted !== null || entry.desired !== null))
   }
-  const [stated, others] = parted(identityIds, isStated)
-  const [there, gone] = parted(others, (identityId) => held.has(identityId))
-  const records = there.flatMap((identityId) => recordOf(held.get(identityId)))
-  const [separatedThere, foreign] = parted(records, ({ separatedAt }) => typeof separatedAt === 'string')
+  const [excluded, candidates] = partition(identityIds, isExcluded)
+  const [present, missing] = partition(candidates, (identityId) => onPlatform.has(identityId))
+  const records = present.flatMap((identityId) => recordOf(onPlatform.get(identityId)))
+  const [separatedThere, foreign] = partition(records, ({ separatedAt }) => typeof separatedAt === 'string')
   const warnings = [
-    ...skippedWarning(stated, 'HR states them by now, or they were retracted'),
+    ...skippedWarning(excluded, 'HR names them now, or they were retracted'),
     ...skippedWarning(separatedThere.map(keyOf), 'they are separated on the platform already'),
-    ...skippedWarning(gone, 'they are no longer on the platform'),
+    ...skippedWarning(missing, 'they are no longer on the platform'),
   ]
   return { foreign, warnings }
 }
@@ -119,12 +125,12 @@ function keyOf({ identityId }: { readonly identityId: string }): string {
   return identityId
 }
 
-function parted<T>(all: readonly T[], is: (one: T) => boolean): readonly [readonly T[], readonly T[]] {
-  return [all.filter(is), all.filter((one) => !is(one))]
+function partition<T>(all: readonly T[], matches: (one: T) => boolean): readonly [readonly T[], readonly T[]] {
+  return [all.filter(matches), all.filter((one) => !matches(one))]
 }
 
 /** Looks these people up on the platform, by key. */
-async function heldPeople(
+async function lookUpRequested(
   ctx: SyncContext,
   connection: SyncConnection,
   { identityIds, signal }: { identityIds: readonly string[]; signal: AbortSignal },

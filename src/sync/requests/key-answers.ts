@@ -81,7 +81,7 @@ export async function withdrawAnswer(
     const dropped = await dropKeyAnswer(tx, { connection, former: names, identityId })
     if (dropped === null)
       throw new Failure('not_found', `no one has said what the keys ${former} and ${identityId} name`)
-    const reason = `an answer about its keys was taken back since, by ${by}`
+    const reason = `an answer about its keys was withdrawn since, by ${by}`
     const moved = await markPlansOutdated(tx, { connection, identityIds: [names, identityId], reason })
     const details = { same: dropped.same, former: names, key: identityId }
     await recordAuditEntry(tx, { act: 'keys.withdrawn', connection, by, details, now: ctx.now() })

@@ -54,7 +54,7 @@ export async function requestRevert(
 function notToRevert({ id, state, feed, options, confirmed }: Run): string | null {
   if (options.retract) {
     const { identityId } = options.retract
-    return `it took back the data of ${identityId}; \`rollcall retract ${identityId} --undo\` undoes that`
+    return `it retracted ${identityId}; \`rollcall retract ${identityId} --undo\` undoes that`
   }
   // Otherwise the person would be employed and in no export, and the next export would separate them again without an approval.
   if (feed === 'separation')
@@ -89,7 +89,7 @@ function nothingToRevert(runId: string, { joiners, retracted, left: unchanged }:
   const parts = [
     ...(joiners.count > 0 ? [`${joiners.count} joined, such as ${joiners.keys[0]}: \`rollcall retract KEY\``] : []),
     ...(retracted.count > 0
-      ? [`${retracted.count} were taken back, such as ${retracted.keys[0]}: \`rollcall retract KEY --undo\``]
+      ? [`${retracted.count} were retracted, such as ${retracted.keys[0]}: \`rollcall retract KEY --undo\``]
       : []),
     ...(first ? [`${unchanged.count} are left as they are, such as ${first.identityId}: ${first.reason}`] : []),
   ]

@@ -10,7 +10,7 @@ const portionSize = 100
 
 type LookUpOptions = {
   readonly maxSingleLookUps: number
-  readonly recordRead: (identityIds: readonly string[], held: readonly PlatformPerson[]) => Promise<void>
+  readonly recordRead: (identityIds: readonly string[], onPlatform: readonly PlatformPerson[]) => Promise<void>
 }
 
 /**
@@ -23,16 +23,19 @@ export async function lookUpInPortions(
   { maxSingleLookUps, recordRead }: LookUpOptions,
 ): Promise<Stop | null> {
   const unread = new Set(people)
-  const recordPortion = async (identityIds: readonly string[], held: readonly PlatformPerson[]): Promise<void> => {
-    if (identityIds.length > 0) await recordRead(identityIds, held)
+  const recordPortion = async (
+    identityIds: readonly string[],
+    onPlatform: readonly PlatformPerson[],
+  ): Promise<void> => {
+    if (identityIds.length > 0) await recordRead(identityIds, onPlatform)
     for (const identityId of identityIds) unread.delete(identityId)
   }
   if (people.size > maxSingleLookUps) {
     const take = async (page: readonly PlatformPerson[]): Promise<boolean> => {
-      const held = page.filter(({ identityId }) => unread.has(identityId))
+      const onPlatform = page.filter(({ identityId }) => unread.has(identityId))
       await recordPortion(
-        held.map(({ identityId }) => identityId),
-        held,
+        onPlatform.map(({ identityId }) => identityId),
+        onPlatform,
       )
       return unread.size > 0
     }

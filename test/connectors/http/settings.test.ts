@@ -25,12 +25,12 @@ describe('the settings of an HTTP source', () => {
   })
 
   test.each([
-    ['plain http', { url: 'http://hr.example/' }, 'url', 'http:// is readable on the way'],
+    ['plain http', { url: 'http://hr.example/' }, 'url', 'http:// is not encrypted'],
     [
       'this machine where private addresses are not allowed',
       { url: 'http://127.0.0.1/' },
       'url',
-      'http:// is readable',
+      'http:// is not encrypted',
     ],
     ['another scheme', { url: 'ftp://hr.example/' }, 'url', 'expected an address'],
     ['no address', { url: 'people' }, 'url', 'expected an address'],
@@ -72,9 +72,9 @@ describe('the settings of an HTTP source', () => {
       'a token over plain http',
       { oauth2: { ...clientCredentials, tokenUrl: 'http://login.example/token' } },
       'oauth2',
-      'http:// is readable on the way',
+      'http:// is not encrypted',
     ],
-    ['a login over plain http', { login: { ...login, url: 'http://login.example/' } }, 'login', 'http:// is readable'],
+    ['a login over plain http', { login: { ...login, url: 'http://login.example/' } }, 'login', 'http:// is not encrypted'],
     ['a grant without its secret', { oauth2: { ...clientCredentials, clientSecret: undefined } }, 'oauth2', ''],
     [
       'a parameter that another setting sends',

@@ -34,7 +34,7 @@ describe('the settings of object storage', () => {
     ['a token without a key', { ...source, sessionToken: 'token' }, 'sessionToken', /belongs to an accessKeyId/],
     ['a container without an account', { ...azure, account: undefined }, 'account', /name the storage account/],
     ['two secrets', { ...azure, accountKey: 'key', sasToken: 'sv=1' }, 'sasToken', /either accountKey or sasToken/],
-    ['an open network', { ...source, endpoint: 'http://minio.example.com' }, 'endpoint', /http:\/\/ is readable/],
+    ['an open network', { ...source, endpoint: 'http://minio.example.com' }, 'endpoint', /http:\/\/ is not encrypted/],
     ['another scheme', { ...source, endpoint: 'ftp://minio.example.com' }, 'endpoint', /expected an address/],
     ['a folder above', { ...source, prefix: 'a/../b/' }, 'prefix', /knows no folders \. and \.\./],
     [

@@ -43,7 +43,7 @@ describe('the address of the platform', () => {
     'baseUrl: https://platform.example/public/v2, insecure: true',
     'region: eu',
   ])('may be %s, of which there is nothing to warn', async (address) => {
-    expect((await load(address)).platform.isReadable).toBe(false)
+    expect((await load(address)).platform.isUnencrypted).toBe(false)
   })
 
   test('may be http:// of another machine if the configuration says so, and check warns of it', async () => {
@@ -57,14 +57,14 @@ describe('the address of the platform', () => {
       if (checks.length === 2) break
     }
 
-    expect(config.platform.isReadable).toBe(true)
+    expect(config.platform.isUnencrypted).toBe(true)
     expect(checks[1]?.message).toBe('warning: what is sent to the platform can be read and changed on the way')
   })
 
   test.each([
-    ['baseUrl: http://platform.example/public/v2', /:1:22: platform\.baseUrl: http:\/\/ is readable on the way/],
+    ['baseUrl: http://platform.example/public/v2', /:1:22: platform\.baseUrl: http:\/\/ is not encrypted/],
     ['baseUrl: http://10.0.0.7:4010/public/v2', /write https:\/\/, or insecure: true$/],
-    ['baseUrl: http://127.0.0.1.example/public/v2', /platform\.baseUrl: http:\/\/ is readable on the way/],
+    ['baseUrl: http://127.0.0.1.example/public/v2', /platform\.baseUrl: http:\/\/ is not encrypted/],
     ['baseUrl: https://me:sesame@platform.example/', /platform\.baseUrl: an address holds no user and no password/],
     ['baseUrl: http://127.0.0.1:1/, caFile: ca.pem', /platform\.caFile: needs https:\/\/$/],
     ['region: eu, caFile: nowhere.pem', /:1:\d+: platform\.caFile: cannot read .*nowhere\.pem \(ENOENT\)/],

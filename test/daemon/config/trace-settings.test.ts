@@ -46,7 +46,7 @@ describe('traces', () => {
 
   test.each([
     ["{ endpoint: 'https://collector', headers: { x-key: plain } }", 'a secret stands in the configuration'],
-    ["{ endpoint: 'http://collector', headers: { x-key: '${file:key}' } }", 'http:// is readable on the way'],
+    ["{ endpoint: 'http://collector', headers: { x-key: '${file:key}' } }", 'http:// is not encrypted'],
     ["{ endpoint: 'http://127.0.0.1:4318/v1/traces' }", 'leave that out'],
     ["{ endpoint: 'collector:4318' }", 'expected an address that begins with https:// or http://'],
     ["{ endpoint: 'https://me:secret@collector' }", 'takes no user name, no password and no parameters'],

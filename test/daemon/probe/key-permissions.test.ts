@@ -133,7 +133,7 @@ test('a key that may only read is reported as unable to write', async () => {
     'create the connection, if it is missing',
     'send people',
     'send departures',
-    'take back people who were sent in error',
+    'retract people who were sent in error',
     'reset the sync of people who were edited by hand',
   ])
 })

@@ -61,14 +61,14 @@ export async function disagreements({ client, world }: TestSystem): Promise<stri
     if (problem?.state === 'refused' && problem.message !== (refused?.answer?.message ?? 'the platform gave no reason'))
       about(`is a problem for "${problem.message}" and was refused for "${refused?.answer?.message}"`)
 
-    const held = platform.get(identityId)
+    const onPlatform = platform.get(identityId)
     if (newest?.state !== 'confirmed' || isDue) continue
     if (newest.change.kind === 'retract') {
-      if (held !== undefined) about('is retracted and on the platform')
+      if (onPlatform !== undefined) about('is retracted and on the platform')
       continue
     }
     for (const [field, value] of Object.entries(newest.change.record)) {
-      const stored = held?.[field as keyof typeof held] ?? null
+      const stored = onPlatform?.[field as keyof typeof onPlatform] ?? null
       if (stored !== value) about(`was confirmed with another ${field}`)
     }
     if (!isDeepStrictEqual(entry?.confirmed, newest.change.record))

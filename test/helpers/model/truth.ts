@@ -75,9 +75,11 @@ function differing(
 ): ReadonlyMap<string, string> {
   const result = new Map<string, string>()
   for (const [id, person] of expected) {
-    const held = platform.get(id)
-    const fields = Object.entries(person).filter(([field, value]) => held?.[field as keyof typeof held] !== value)
-    if (held === undefined) result.set(id, 'is not on the platform')
+    const onPlatform = platform.get(id)
+    const fields = Object.entries(person).filter(
+      ([field, value]) => onPlatform?.[field as keyof typeof onPlatform] !== value,
+    )
+    if (onPlatform === undefined) result.set(id, 'is not on the platform')
     else if (fields.length > 0)
       result.set(id, `the platform holds another ${fields.map(([field]) => field).join(', ')}`)
   }

@@ -87,7 +87,7 @@ test.each<[string, RosterEntry | undefined, RunEffect, boolean, string]>([
     entry('ana', { desired: record('ana', { jobTitle: 'Lead' }), retracted: { reason: 'x', at: leavingDate } }),
     done(record('ana'), record('ana', { jobTitle: 'Lead' })),
     false,
-    'their data was taken back since',
+    'they were retracted since',
   ],
   [
     'of whom newer facts are known',

@@ -455,7 +455,7 @@ describe('a separation that an operator requests', () => {
     const run = await approve(world, again)
 
     expect(again).toMatchObject({ state: 'held', counts: { leave: 1 } })
-    expect(again.warnings).toEqual(['not separated, because HR states them by now, or they were retracted: E0002'])
+    expect(again.warnings).toEqual(['not separated, because HR names them now, or they were retracted: E0002'])
     expect(run).toMatchObject({ state: 'finished', confirmed: 1 })
     const people = await peopleOn(client)
     expect([people.get('E0002')?.separatedAt, people.get('E0004')?.separatedAt]).toEqual([

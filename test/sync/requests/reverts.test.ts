@@ -342,9 +342,7 @@ describe('a revert is refused with a sentence for', () => {
     await approveRun(world.sync, { runId: requested.id, digest: requested.digest ?? '', by: 'ops' })
     await world.drain()
 
-    await expect(ask(world, requested.id)).rejects.toThrow(
-      /took back the data of N1; `rollcall retract N1 --undo` undoes that/,
-    )
+    await expect(ask(world, requested.id)).rejects.toThrow(/it retracted N1; `rollcall retract N1 --undo` undoes that/)
     await expect(ask(world, mistake.id)).rejects.toThrow(
       /nothing of run \S+ is left to revert; 5 are left as they are, such as E0001: run \S+ accepted a change of them since/,
     )

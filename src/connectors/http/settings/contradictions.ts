@@ -46,7 +46,7 @@ function detailContradictions({ join, each }: HttpSettings): Contradiction[] {
   return [...ofPages, ...ofDetails]
 }
 
-/** Refuses addresses that are readable on the way, hold credentials, or would send the credentials to another host. */
+/** Refuses addresses without encryption, hold credentials, or would send the credentials to another host. */
 function addressContradictions(source: HttpSettings, url: URL): Contradiction[] {
   const { oauth2, login, join, each } = source
   const tokenAddresses = [
@@ -69,11 +69,11 @@ type Address = { readonly path: string[]; readonly address: string | undefined }
 function addressProblems({ insecure, allowPrivate }: HttpSettings, { path, address }: Address): Contradiction[] {
   const url = address === undefined ? null : URL.parse(address)
   if (!url) return []
-  const isReadable = url.protocol === 'http:' && !insecure && !(isLocalHost(url) && allowPrivate)
-  const readable = 'http:// is readable on the way: write https://, or insecure: true'
+  const isUnencrypted = url.protocol === 'http:' && !insecure && !(isLocalHost(url) && allowPrivate)
+  const message = 'http:// is not encrypted: write https://, or insecure: true'
   const holdsCredentials = url.username !== '' || url.password !== ''
   return [
-    ...(isReadable ? [{ path, message: readable }] : []),
+    ...(isUnencrypted ? [{ path, message }] : []),
     ...(holdsCredentials ? [{ path, message: 'an address holds no credentials: use basic' }] : []),
   ]
 }

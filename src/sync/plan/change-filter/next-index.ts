@@ -117,7 +117,7 @@ export class NextIndex {
     this.#reading = new Map()
   }
 
-  /** Drops the entries of people whose decision was taken back, because a later row of the export replaces or contradicts theirs. */
+  /** Drops the entries of people whose decision was discarded, because a later row of the export replaces or contradicts theirs. */
   withdraw(identityIds: readonly string[]): void {
     for (const identityId of identityIds) this.#withdrawn.add(identityId)
   }
