@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
 import { Postponed } from '../../src/queue/jobs.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { isFull } from '../helpers/tier.ts'
+import { firstOf, isFull } from '../helpers/tier.ts'
 import { backends, startQueue, type Where } from './queues.ts'
 import { noting, runId, upsert, workers } from './samples.ts'
 
 const many = isFull ? 500 : 100
 
-describe.each(backends)('a queue in $name', ({ open }) => {
+describe.each(firstOf(2, backends))('a queue in $name', ({ open }) => {
   const shared = new AsyncDisposableStack()
   let where: Where
   beforeAll(async () => {

@@ -74,7 +74,7 @@ describe('at start', () => {
     expect(messages).toEqual(['queue.append_only_off'])
   })
 
-  test('a Redis with an append-only file is not', async () => {
+  test('a Redis with an append-only file is not', { tags: ['full'] }, async () => {
     const messages: string[] = []
     await using server = await ownRedis({ appendonly: 'yes' })
 
@@ -277,7 +277,7 @@ describe('while Redis is away', () => {
     await expect(aborted.promise).resolves.toBeUndefined()
   })
 
-  test('an idle worker stops without waiting for its bound', async () => {
+  test('an idle worker stops without waiting for its bound', { tags: ['full'] }, async () => {
     await using link = await openLink(await redisUrl())
     await using queue = await startQueue({ backend: { kind: 'redis', url: link.url } })
     await using working = await queue.work(workers({}), { concurrency: 1 })

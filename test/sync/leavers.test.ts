@@ -193,7 +193,7 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0004')).toMatchObject([{ state: 'held' }])
   })
 
-  test('starts again if a person returns and leaves again', async () => {
+  test('starts again if a person returns and leaves again', { tags: ['full'] }, async () => {
     await using world = await open()
     await world.night(people)
     await world.night(leaves('E0003', '2026-11-17'), { asOf: '2026-11-20T02:00:00.000Z' })

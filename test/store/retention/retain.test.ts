@@ -205,7 +205,9 @@ test('old runs are deleted, except for the last hundred and those that are still
   expect((await world.runOf(first.id)).state).toBe('finished')
 })
 
-test('a large run loses its values and is then deleted in portions, each of which reads only its own rows', async () => {
+test('a large run loses its values and is then deleted in portions, each of which reads only its own rows', {
+  tags: ['full'],
+}, async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store

@@ -39,7 +39,7 @@ function keys(from: number, to: number): string[] {
     .map(({ id }) => id)
 }
 
-test('a date that can never be cleared does not delay other departures of its batch', async () => {
+test('a date that can never be cleared does not delay other departures of its batch', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, client } = opened
   await world.night(change(staff(20), { id: 'E0001', leavingDate: '2026-11-10' }))

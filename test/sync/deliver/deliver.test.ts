@@ -252,7 +252,7 @@ test('a platform without the update operation is detected once, and gets leavers
   expect(updates).toBe(1)
 })
 
-test('a wave of leavers goes through the batch upsert', async () => {
+test('a wave of leavers goes through the batch upsert', { tags: ['full'] }, async () => {
   await using opened = await open({ delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 3 } })
   const { world, client } = opened
   await world.night(staff(40))

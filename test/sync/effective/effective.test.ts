@@ -452,7 +452,7 @@ describe('a comparison', () => {
     expect(await opened.causes()).toEqual(['E0003 set_by_hand'])
   })
 
-  test('names the others if the record of one person always fails', async () => {
+  test('names the others if the record of one person always fails', { tags: ['full'] }, async () => {
     await using opened = await open()
     await opened.edit(e3, { employmentStatus: 'CURRENT_CONTRACTOR' })
     await opened.edit('e4@acme.example', { employmentStatus: 'FORMER_EMPLOYEE' })
@@ -468,7 +468,7 @@ describe('a comparison', () => {
     expect(await opened.causes()).toEqual(['E0003 set_by_hand', 'E0004 former_by_mistake'])
   })
 
-  test('keeps the time when a finding was first seen', async () => {
+  test('keeps the time when a finding was first seen', { tags: ['full'] }, async () => {
     await using opened = await open()
     await opened.edit(e3, { employmentStatus: 'CURRENT_CONTRACTOR' })
     await opened.compare()
@@ -531,7 +531,7 @@ async function alertsAfter({ world }: Opened, at: number, hours: number) {
   return current.filter(({ kind }) => kind === 'not_effective')
 }
 
-test('a connection that has never run does not keep the others from being compared', async () => {
+test('a connection that has never run does not keep the others from being compared', { tags: ['full'] }, async () => {
   await using company = await open(staff(3))
   const { sync, connection } = company.world
   const unread = { ...connection, name: 'spain' }
@@ -562,7 +562,7 @@ test('an alert says that no comparison ever succeeded, and leaves records out', 
   ])
 })
 
-test('an alert says that no comparison has ended for two days', async () => {
+test('an alert says that no comparison has ended for two days', { tags: ['full'] }, async () => {
   await using opened = await open(people)
   const { db } = opened.world.sync.store
   await compareEffective(opened.world.sync, { always: true, signal })

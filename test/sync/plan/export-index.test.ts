@@ -293,7 +293,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
   })
 
   /** One way of finding a damage each. */
-  const few: readonly string[] = ['part', 'no parts', 'empty part', 'seal', 'no JSON']
+  const few: readonly string[] = ['part', 'no parts', 'seal']
 
   test.each(damages.filter((column) => column !== 'all' && (isFull || few.includes(column))))(
     'a damaged index (%s) causes a full read, which is logged',

@@ -218,7 +218,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(people.get('E0004')?.jobTitle).toBe('Lead')
     })
 
-    test('are archived as refused after a rejection, and not read again', async () => {
+    test('are archived as refused after a rejection, and not read again', { tags: ['full'] }, async () => {
       await using opened = await openDeltas()
       const { world, folder, ask } = opened
       folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: [{ id: 'E0003', action: 'X' }] })
@@ -417,7 +417,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await peopleOn(client)).get('E0020')?.separatedAt).toBeNull()
     })
 
-    test('is not held if that person left long ago', async () => {
+    test('is not held if that person left long ago', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world } = opened
       const people = change(staff(20), { id: 'E0020', leavingDate: '2026-10-31' })

@@ -143,7 +143,9 @@ describe('a plan of a linked connection that is held', () => {
     expect(opened.archived).toEqual([next.asOf])
   })
 
-  test('keeps the export after its run was cancelled, because nothing was decided about it', async () => {
+  test('keeps the export after its run was cancelled, because nothing was decided about it', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await openHeld()
     const { world, held, archived: settled } = opened
     const people = world.sync.connections.get('acme')
@@ -179,7 +181,7 @@ describe('a plan of a linked connection that is held', () => {
   })
 })
 
-test('a connection with another active run reads the source when that has ended', async () => {
+test('a connection with another active run reads the source when that has ended', { tags: ['full'] }, async () => {
   await using opened = await openLinked(host)
   const { world, client } = opened
   const { db } = world.sync.store

@@ -324,7 +324,7 @@ test('being present in between does not undo counted absences', { tags: ['full']
   expect([run.state, next.counts?.leave]).toEqual(['unchanged', 1])
 })
 
-test('an event that is older than the export of the person changes nothing', async () => {
+test('an event that is older than the export of the person changes nothing', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, client, people } = opened
   world.setExport(people, morning)
@@ -341,7 +341,9 @@ test('an event that is older than the export of the person changes nothing', asy
   expect([held.get('E0006')?.jobTitle, held.get('E0007')?.jobTitle]).toEqual(['Engineer', 'Lead'])
 })
 
-test('a held plan that contains the person is made again on approval, like after any accepted change', async () => {
+test('a held plan that contains the person is made again on approval, like after any accepted change', {
+  tags: ['full'],
+}, async () => {
   await using opened = await open()
   const { world, people } = opened
   const many = people.slice(0, 7).map(({ id }) => ({ id, leavingDate: '2026-11-19' }))

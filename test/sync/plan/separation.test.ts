@@ -249,7 +249,7 @@ describe('people whom only the platform knows', () => {
     expect(await opened.tally()).toEqual({ people: 1, separated: 0 })
   })
 
-  test('are found by the daily sample of a small company', async () => {
+  test('are found by the daily sample of a small company', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     await world.night(employed, { asOf: night(19) })
@@ -491,7 +491,9 @@ describe('a separation that an operator requests', () => {
     )
   })
 
-  test('changes nothing for people who have left the platform by then, and is judged by limits and pins', async () => {
+  test('changes nothing for people who have left the platform by then, and is judged by limits and pins', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open({
       guards: Guards.parse({ leavers: { count: 1, share: 0 } }),
       pinned: new Set(['E0004']),

@@ -510,7 +510,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(await eventsOf(world)).toEqual(['held'])
   })
 
-  test('a run that an operator requests plans everything that waits again', async () => {
+  test('a run that an operator requests plans everything that waits again', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     await receive(world, purged('E0003'))

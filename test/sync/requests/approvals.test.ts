@@ -306,7 +306,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
       expect(await separated()).toBe(10)
     })
 
-    test('treats all names that the account of this machine states as one person', async () => {
+    test('treats all names that the account of this machine states as one person', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, separated } = opened
       reconfigure(world, twoPeople)

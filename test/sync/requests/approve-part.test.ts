@@ -170,7 +170,7 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect(of(held.id)).toMatchObject({ leavers: 6, joiners: 1, changed: {} })
   })
 
-  test('states everybody once: those of the rest as held, those of the part as left', async () => {
+  test('states everybody once: those of the rest as held, those of the part as left', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     const held = await heldRun(world)

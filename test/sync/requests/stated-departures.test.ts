@@ -165,7 +165,7 @@ test('a day of HR that is far ahead is a contradiction', { tags: ['full'] }, asy
   expect(await alerts(world)).toEqual([expect.stringMatching(/^stated_departures: HR still states 1 person/)])
 })
 
-test('a person whom HR drops, and then states as employed again, stays separated', async () => {
+test('a person whom HR drops, and then states as employed again, stays separated', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
   await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
@@ -270,7 +270,7 @@ test('another day corrects the departure; until a day ahead, the person is back'
   expect([ahead.applies, await dayOf('E0003')]).toEqual([true, null])
 })
 
-test('a person is forgotten only once HR has written the departure', async () => {
+test('a person is forgotten only once HR has written the departure', { tags: ['full'] }, async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
   const forget = () =>

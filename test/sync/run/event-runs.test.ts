@@ -115,7 +115,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
     })
 
-    test('that never stop arriving become a run too', async () => {
+    test('that never stop arriving become a run too', { tags: ['full'] }, async () => {
       await using opened = await open(webhookFeed({ quietSeconds: 5, quietMostSeconds: 20 }))
       const { world } = opened
       await world.night(staff(20))
@@ -161,7 +161,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(people.get('E0005')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
     })
 
-    test('about fields without a column in the export keep their values', async () => {
+    test('about fields without a column in the export keep their values', { tags: ['full'] }, async () => {
       const feed = webhookFeed()
       const secondaryEmail = Mapping.parse({ fields: { identityId: 'x', secondaryEmail: 'employee.private' } })
       Object.assign(feed.mapping.fields, { secondaryEmail: secondaryEmail.fields.secondaryEmail })
@@ -279,7 +279,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       })
     })
 
-    test('events of a run whose job was lost stay in it', async () => {
+    test('events of a run whose job was lost stay in it', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -407,7 +407,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(leavers.length).toBe(7)
     })
 
-    test('many small plans do not evade the limit of a large one', async () => {
+    test('many small plans do not evade the limit of a large one', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -425,7 +425,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(leavers.length).toBe(5)
     })
 
-    test('a departure that the platform refuses counts for the day once, however many runs carry it', async () => {
+    test('a departure that the platform refuses counts for the day once, however many runs carry it', {
+      tags: ['full'],
+    }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -629,7 +631,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(people.get('E0099')?.separatedAt).toBeNull()
     })
 
-    test('an event that arrives late does not undo the export that came after it', async () => {
+    test('an event that arrives late does not undo the export that came after it', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(change(staff(20), { id: 'E0003', title: 'Director' }), { asOf: '2026-11-20T01:00:00.000Z' })
@@ -657,7 +659,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(stored.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
     })
 
-    test('a late event applies to every field that no newer event has set, until a newer export', async () => {
+    test('a late event applies to every field that no newer event has set, until a newer export', {
+      tags: ['full'],
+    }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -675,7 +679,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await peopleOn(client)).get('E0003')).toMatchObject({ jobTitle: 'Lead', firstName: 'Person 3' })
     })
 
-    test('events of somebody who is not in the last export apply in their own order', async () => {
+    test('events of somebody who is not in the last export apply in their own order', { tags: ['full'] }, async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
@@ -707,7 +711,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     })
   })
 
-  test('an export whose silence means nothing applies only to the people whom it lists', async () => {
+  test('an export whose silence means nothing applies only to the people whom it lists', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open(webhookFeed(), { absence: 'ignore' })
     const { world, client } = opened
     await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })

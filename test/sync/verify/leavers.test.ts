@@ -180,7 +180,7 @@ describe('an acknowledged departure', () => {
     expect(await listNotEffective(world)).toEqual([])
   })
 
-  test('is not checked if HR states no e-mail', async () => {
+  test('is not checked if HR states no e-mail', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world } = opened
     const nameless = change(people, { id: 'E0003', email: '' })
@@ -232,7 +232,7 @@ describe('an acknowledged departure', () => {
     expect(await clock(world, 'E0025')).toMatchObject({ state: 'effective' })
   })
 
-  test('is read once by two processes', async () => {
+  test('is read once by two processes', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, sync } = opened
     const gone = people.slice(0, 10).map(({ id }) => id)
@@ -254,7 +254,7 @@ describe('an acknowledged departure', () => {
     expect(await clock(world, 'E0010')).toMatchObject({ state: 'effective' })
   })
 
-  test('is read in turn if more of them are not effective than are looked up at once', async () => {
+  test('is read in turn if more of them are not effective than are looked up at once', { tags: ['full'] }, async () => {
     await using opened = await open()
     const { world, sync } = opened
     const keys = people.slice(0, 5).map(({ id }) => id)

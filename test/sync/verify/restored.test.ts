@@ -115,7 +115,7 @@ test('a restore brings nobody back who left since, and undoes nothing newer', as
   expect(after.get('E0002')?.jobTitle).toBe('Newest')
 })
 
-test('a restore neither confirms nor repeats a stated departure', async () => {
+test('a restore neither confirms nor repeats a stated departure', { tags: ['full'] }, async () => {
   await using folder = await temporaryFolder()
   await using testDatabase = await createPostgresDatabase()
   const { client } = await host.tenant()

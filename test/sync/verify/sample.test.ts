@@ -105,7 +105,9 @@ describe('a sample', () => {
     expect(people.size).toBe(8)
   })
 
-  test('is read from the list if that costs fewer requests, and everybody is compared', async () => {
+  test('is read from the list if that costs fewer requests, and everybody is compared', {
+    tags: ['full'],
+  }, async () => {
     const { world, client } = await open()
     await using _world = world
     await world.night(staff(30))

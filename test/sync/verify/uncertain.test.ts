@@ -263,7 +263,9 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(await world.runOf(next.id)).toMatchObject({ state: 'finished', confirmed: 1 })
   })
 
-  test('while the queue is unreachable a run is stored, and the sweep starts it when the queue is back', async () => {
+  test('while the queue is unreachable a run is stored, and the sweep starts it when the queue is back', {
+    tags: ['full'],
+  }, async () => {
     await using opened = await open()
     const { world, client } = opened
     world.setExport(staff(5))
