@@ -15,7 +15,8 @@ import { connectionState, stateNames } from './connection-state.ts'
 import { uncomparedText } from './effective.ts'
 
 const renewSeconds = 10
-const perPage = 50
+/** How many connections a page of the overview has. */
+export const connectionsPerPage = 50
 
 /** Adds the overview: the alerts, then the connections. A single connection is shown as on its own page. */
 export function overviewPages(site: Site): void {
@@ -59,7 +60,7 @@ function chosenBy(fields: Fields): Chosen {
 async function statusOf({ control }: SharedContext, fields: Fields): Promise<Status> {
   const { search, state, after } = chosenBy(fields)
   return await control.status({
-    query: { ...(search && { search }), ...(state && { state }), ...(after && { after }), limit: perPage },
+    query: { ...(search && { search }), ...(state && { state }), ...(after && { after }), limit: connectionsPerPage },
   })
 }
 

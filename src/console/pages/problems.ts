@@ -13,6 +13,7 @@ import { day, formatInstant, formatRelativeTime, number, pluralize } from '../..
 import { seesValues } from '../site/control.ts'
 import type { Fields, SharedContext, Site } from '../site/site.ts'
 import { capital, connectionField, connectionHref, kindBadge, personCell, runHref } from '../site/words.ts'
+import { connectionsPerPage } from './overview.ts'
 
 const perPage = 50
 const refreshSeconds = 10
@@ -62,9 +63,9 @@ ${card({
   site.sharedPart('/problems/current', async (context, fields) => currentPart(context, fields, false))
 }
 
-/** The status of a connection, or of all if the name is empty: its totals matter here. */
+/** The status of a connection, or of all if the name is empty, as the overview reads it: visitors of both share an answer. */
 function statusOf({ control }: SharedContext, connection: string): Promise<Status> {
-  return control.status({ query: { ...(connection && { connection }), limit: 1 } })
+  return control.status({ query: { ...(connection && { connection }), limit: connectionsPerPage } })
 }
 
 type StatedPerson = StatedDeparture & { readonly connection: string }
@@ -231,14 +232,12 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: SharedContext)
 }
 
 /** Without a run, the empty lists of this page would look as if all were well. */
-async function neverRead({ control }: SharedContext, connection: string): Promise<Html | null> {
-  const { states, connections } = await control.status({
-    query: { ...(connection && { connection }), state: 'new', limit: 1 },
-  })
+async function neverRead(context: SharedContext, connection: string): Promise<Html | null> {
+  const { states } = await statusOf(context, connection)
   const unread = states.new ?? 0
   if (unread === 0) return null
-  const [first] = connections
-  const one = unread === 1 && first
+  const query = { ...(connection && { connection }), state: 'new', limit: 1 } as const
+  const one = unread === 1 && (await context.control.status({ query })).connections[0]
   const pageLink = one
     ? html`<a href="${connectionHref(one.name)}">its page</a>`
     : html`<a href="${address('/', { state: 'new' })}">their pages</a>`
