@@ -15,8 +15,8 @@ type DownloadOptions = {
 }
 
 /**
- * Fetches the object into `spoolDir`, and continues an earlier attempt at the same state of it. The result has the name and the time of
- * the object. Refuses an object that is replaced meanwhile.
+ * Fetches the object into `spoolDir`, and continues an earlier attempt at the same version. The result has the name and the time of the
+ * object. Refuses an object that is replaced during the download.
  */
 export async function download(
   store: ObjectStore,

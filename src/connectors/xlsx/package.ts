@@ -21,7 +21,7 @@ export type Workbook = {
   readonly isUncalculated: boolean
 }
 
-/** Archives that are no workbook of the kind that is read: a part that shows it, and advice. */
+/** Archives that are not .xlsx workbooks: a part that reveals the format, and advice. */
 const otherArchives = [
   {
     part: 'xl/vbaproject.bin',
@@ -34,7 +34,7 @@ const otherArchives = [
   { part: 'word/document.xml', problem: 'is a Word document', help: 'have the list saved as .xlsx' },
 ] as const
 
-/** Content types of workbooks that are not read: what their type holds, and advice. */
+/** Workbooks that are not read: a pattern that their content type matches, and advice. */
 const otherTypes = [
   {
     pattern: /macroEnabled/i,

@@ -5,7 +5,7 @@ import { type EventType, storeEvent, type Target, type Targets } from '../events
 import type { NewAudit, NewAuditMessage, NewAuditRequest } from './audit-input.ts'
 import { controlIdsByCode, ensureAuditors, userIdsByEmail } from './resolve-names.ts'
 
-/** The workspace of an audit, and the command and time of the write. */
+/** The workspace of an audit of a compliance framework (not the audit trail), and the command and time of the write. */
 export type AuditWriteContext = {
   readonly accountId: number
   readonly workspaceId: number

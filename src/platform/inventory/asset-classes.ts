@@ -23,7 +23,7 @@ export async function classesOf(
   )
 }
 
-/** Adds the classes that the asset lacks; returns whether there were any. */
+/** Adds the classes that the asset lacks; returns whether it added any. */
 export async function insertClasses(
   trx: Kysely<PlatformSchema>,
   asset: AssetKey,
@@ -59,6 +59,6 @@ export async function replaceClasses(
     .where('asset_id', '=', asset.id)
     .where(sql<boolean>`class_type <> all(${classes}::text[])`)
     .executeTakeFirstOrThrow()
-  const hasMore = await insertClasses(trx, asset, classes, now)
-  return hasMore || numDeletedRows > 0n
+  const hasAdded = await insertClasses(trx, asset, classes, now)
+  return hasAdded || numDeletedRows > 0n
 }

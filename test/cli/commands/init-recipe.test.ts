@@ -224,7 +224,8 @@ describe('a person at the terminal', () => {
   test('is asked for what the recipe needs until the list can be read', async () => {
     const address = 'hr.example.com'
     const tokens = ['wrong.token', 'hr.token'].map((name) => join(folder, name))
-    // Enter takes the usual parts of the address, and no host, which only an example could give. Then it takes what was typed before.
+    // An empty answer accepts the default. The time zone is unknown and asked again; the host has an example but no default, so neither ''
+    // nor 'not a host' is taken. In the second round, after the wrong token, the defaults are the previous answers.
     const first = ['Mars/Base', 'UTC', '', 'not a host', address, '', '', tokens[0] ?? '']
     const { shown, asking } = person([...first, '', '', '', tokens[1] ?? ''], [true, true])
 

@@ -30,7 +30,7 @@ test('one recipe is shown with the steps in the HR system, and a configuration t
   expect(stdout).toContain(`\n      bearer: \${file:/run/secrets/hr_bearer_token}\n`)
 })
 
-test('programs get the same as documents', async () => {
+test('--json prints the same recipes', async () => {
   const [all, one] = [await call(['recipes', '--json']), await call(['recipes', 'scim', '--json'])]
 
   const list = JSON.parse(all.stdout)
@@ -51,13 +51,13 @@ test('programs get the same as documents', async () => {
 test.each([
   ['scm', 'there is no recipe "scm": did you mean "scim"?'],
   ['workday', 'there is no recipe "workday": "rollcall recipes" lists them'],
-])('a recipe that there is not is refused: %s', async (name, sentence) => {
+])('an unknown recipe is refused: %s', async (name, sentence) => {
   const refused = await call(['recipes', name])
 
   expect(refused).toEqual({ exit: 2, stdout: '', stderr: `✖ ${sentence}\n` })
 })
 
-test('what a recipe can do without is marked, and a list of recipes leaves it out', () => {
+test('an optional credential is marked in a recipe and left out of the list', () => {
   const recipe = {
     name: 'shop',
     title: 'Shop',
