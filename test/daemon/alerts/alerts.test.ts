@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Alerting, createAlerting, startAlerts } from '../../../src/daemon/alerts/alerts.ts'
 import type { AlertSettings } from '../../../src/daemon/config/channel.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
@@ -14,11 +14,12 @@ import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
 import { quietAlerts, webhookChannel } from '../../helpers/alert-settings.ts'
 import { type Child, startChild } from '../../helpers/servers/children.ts'
-import { createPgliteDatabase, createPostgresDatabase, databases } from '../../helpers/servers/databases.ts'
+import { createPostgresDatabase, databases, emptyTables, type TestDatabase } from '../../helpers/servers/databases.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
 import { type AlertReceiver, alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
+import { isFull } from '../../helpers/tier.ts'
 
 /** How long the daemon waits for a receiver. */
 const hangMs = 30_000
@@ -51,18 +52,22 @@ async function block(db: Db, connection = 'acme'): Promise<void> {
 
 type OpenOptions = {
   readonly at?: string
-  readonly testDatabase?: typeof createPgliteDatabase
+  readonly testDatabase?: typeof createPostgresDatabase
   readonly connections?: string[]
 }
 
-/** A store, and a check for alert conditions that the test starts. The clock starts now, because signatures expire. */
-async function open(
-  settings: AlertSettings,
-  { at, testDatabase = createPgliteDatabase, connections = ['acme'] }: OpenOptions = {},
-) {
+let shared: TestDatabase
+beforeAll(async () => {
+  shared = await createPostgresDatabase()
+})
+afterAll(() => shared[Symbol.asyncDispose]())
+
+/** An empty store, unless it is `at` an address, and a check for alert conditions that the test starts. The clock starts now, because signatures expire. */
+async function open(settings: AlertSettings, { at, testDatabase, connections = ['acme'] }: OpenOptions = {}) {
   await using opening = new AsyncDisposableStack()
-  const placed = at ?? opening.use(await testDatabase()).at
+  const placed = at ?? (testDatabase ? opening.use(await testDatabase()).at : shared.at)
   const store = opening.use(await openDatabase<StoreSchema>({ at: placed, schemas: ['rollcall'], migrations }))
+  if (at === undefined) await emptyTables(store, 'rollcall')
   const reported: Event[] = []
   const clock = { now: Date.now() }
   const context = {
@@ -476,14 +481,13 @@ describe('the loop', () => {
   })
 })
 
+const ownFolder = async () => {
+  const folder = await temporaryFolder()
+  return { at: join(folder.path, 'store'), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
+}
+
 describe.each([
-  {
-    name: 'PGlite',
-    folder: async () => {
-      const folder = await temporaryFolder()
-      return { at: join(folder.path, 'store'), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
-    },
-  },
+  ...(isFull ? [{ name: 'PGlite', folder: ownFolder }] : []),
   { name: 'PostgreSQL', folder: createPostgresDatabase },
 ])('a daemon that is killed on $name', ({ folder }) => {
   const script = new URL('./children/tell-alerts.ts', import.meta.url)

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -7,6 +7,7 @@ import { databaseOperator } from '../../../../src/platform/operators/operator.ts
 import { startService } from '../../../../src/platform/serve.ts'
 import type { Platform } from '../../../../src/platform/start.ts'
 import { call } from '../../../helpers/called.ts'
+import { platformFolder } from '../../../helpers/servers/provided.ts'
 import { auditSeed } from '../../helpers/audit-company.ts'
 
 const Made = z.object({ id: z.union([z.string(), z.number()]), status: z.string() })
@@ -16,7 +17,9 @@ let service: Platform
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rollcall-audits-'))
-  service = await startService({ database: join(folder, 'data'), host: '127.0.0.1', port: 0, sync: null })
+  const database = join(folder, 'data')
+  await cp(await platformFolder(), database, { recursive: true })
+  service = await startService({ database, host: '127.0.0.1', port: 0, sync: null })
   await databaseOperator(service.database.db).seed({ body: auditSeed('Acme', []) })
 })
 afterAll(async () => {

@@ -61,7 +61,6 @@ async function exitOf(child: ChildProcess): Promise<unknown> {
 }
 
 test('the platform serves until SIGTERM, is operated meanwhile, and leaves with 0', async () => {
-  await rm(join(folder, 'data'), { recursive: true })
   const service = start('serve', '--port', '0', '--seed', seedFile, '--json', '--requests-per-minute', '2')
   const errors = text(service.stderr)
   const ended = exitOf(service)
