@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type FoldedText, foldedWords, foldLetters, holdsFolded } from '../contract/control/fold-letters.ts'
+import type { OwnField } from '../identity/record.ts'
 import type { Db } from './schema.ts'
 
 /** Where a search continues: the step, and the key after which it continues. */
@@ -71,6 +72,8 @@ type PortionQuery = {
    * where only the key is searched.
    */
   readonly people: RawBuilder<unknown>
+  /** The own field with the name of a record; null for people. */
+  readonly label: OwnField | null
   /** In SQL, which of them are meant. */
   readonly isMeant?: RawBuilder<boolean>
   readonly limit: number
@@ -84,14 +87,14 @@ type Candidate = { readonly identityId: string; readonly email: string | null; r
 /** Matches in the next portion of people. The database decides about ASCII, and passes on everything else. */
 export async function matchesAmong(
   db: Db,
-  { search, people, isMeant = sql<boolean>`true`, limit }: PortionQuery,
+  { search, people, label, isMeant = sql<boolean>`true`, limit }: PortionQuery,
 ): Promise<Portion<Match>> {
+  const fullName = sql`concat_ws(' ', record ->> 'firstName', record ->> 'lastName', record ->> ${label}::text)`
   const { rows } = await sql<{ candidates: Candidate[] | null; last: string | null; scanned: number }>`
     with portion as materialized (${people}),
     named as materialized (
       select identity_id as "identityId", record ->> 'email' as email,
-        concat_ws(' ', record ->> 'firstName', record ->> 'lastName') as name,
-        lower(concat_ws(' ', identity_id, record ->> 'email', record ->> 'firstName', record ->> 'lastName') collate "C") as text
+        ${fullName} as name, lower(concat_ws(' ', identity_id, record ->> 'email', ${fullName}) collate "C") as text
       from portion where ${isMeant} and not ${hasSearchedKey(search, sql.ref('identity_id'))}),
     candidates as (
       select "identityId", email, name from named where ${mayMatch(search)}

@@ -30,7 +30,12 @@ export function formatTime(at: Date | string, zone = readersZone): string {
   return `${day} ${clock.slice(0, 'hh:mm'.length)} ${offset}`
 }
 
-/** The same with seconds and without the day. */
+/** The day of an instant: by default in the zone of the reader. */
+export function formatDate(at: Date | string, zone = readersZone): string {
+  return inZone(at, zone).day
+}
+
+/** The same as `formatTime` with seconds and without the day. */
 export function formatClock(at: Date | string, zone = readersZone): string {
   const { clock, offset } = inZone(at, zone)
   return `${clock} ${offset}`

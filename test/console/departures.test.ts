@@ -48,7 +48,8 @@ test('an emergency can be corrected, and the form of its withdrawal says who wit
   const correction = await eva.get(`/person/state-departure?${query('E0011')}&as=correction`)
   const withdrawal = await eva.get(`/person/withdraw-departure?${query('E0011')}`)
 
-  expect(page.text).toContain('State it too')
+  expect(page.text).toMatch(/<a class="[^"]*main[^"]*"[^>]*>State it too/)
+  expect(page.text).not.toMatch(/<a class="[^"]*main[^"]*"[^>]*>Sync now/)
   expect(page.text).toContain('Correct the day')
   expect(correction.text).toContain('Correct the last day of E0011?')
   expect(correction.text).toMatch(/<input[^>]*id="on"[^>]*value="2026-12-01"/)

@@ -78,7 +78,9 @@ test('groups stay ticked when others are searched, however many they are', async
   expect(shown).toContain('<summary>5 more changes</summary>')
   expect(new Set(ticked.map(([, , group]) => group))).toEqual(new Set(groups))
   expect(new Set(ticked.map(([, name]) => name)).size).toBe(groups.length)
-  expect(tooMany.text).toContain('At most 100 groups can be ticked')
+  expect(tooMany.text).toContain('This part cannot be approved: at most 100 groups can be ticked')
+  expect(tooMany.text.match(/type="checkbox" value="G\d+" checked/g)).toHaveLength(101)
+  expect(tooMany.text).not.toContain('Approve this part')
 })
 
 test.each([1440, 768, 360])('axe finds nothing on the page at %d pixels, and it is no wider', async (width) => {

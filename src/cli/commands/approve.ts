@@ -2,7 +2,7 @@ import type { PartSelection, Run } from '../../contract/control/shapes.ts'
 import { Failure, failures } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
 import { renderPlanPart, renderRemaining } from '../render/plan-part.ts'
-import { escapeText, shortId } from '../render/text.ts'
+import { escapeText, formatInstant, shortId } from '../render/text.ts'
 import { followAndReport } from '../session/follow-run.ts'
 import { type PartOptions, partOf } from '../session/plan-part.ts'
 import { isMoving, requireRunId } from '../session/run-name.ts'
@@ -58,7 +58,10 @@ function refuseUnseen(name: string, { digest, yes, json }: ApproveOptions): void
 /** Refuses an expired plan before it is shown. */
 function refuseExpired({ id, expiresAt }: Run): void {
   if (expiresAt === null || Date.parse(expiresAt) > Date.now()) return
-  throw new Failure('conflict', `the plan of run ${shortId(id)} expired at ${expiresAt}: "rollcall sync" plans again`)
+  throw new Failure(
+    'conflict',
+    `the plan of run ${shortId(id)} expired at ${formatInstant(expiresAt)}: "rollcall sync" plans again`,
+  )
 }
 
 /** The digest of the current plan, once the person has seen it and agreed; null if they declined. */
@@ -73,7 +76,9 @@ async function seenDigest(
   // Values are safe here: the plan is printed to a terminal only.
   const detail = await runDetail(control, runId, { values: options.showValues ?? false, whole: false })
   if (detail.state !== 'held' || detail.digest === null) {
-    const decided = detail.decidedBy === null ? '' : `: ${detail.decidedBy} decided it at ${detail.decidedAt}`
+    const { decidedBy, decidedAt } = detail
+    const decided =
+      decidedBy === null || decidedAt === null ? '' : `: ${decidedBy} decided it at ${formatInstant(decidedAt)}`
     const why = detail.state === 'superseded' && detail.reason !== null ? `: ${detail.reason}` : decided
     throw new Failure('conflict', `run ${shortId(runId)} is ${detail.state}, not held${why}`)
   }

@@ -3,7 +3,7 @@ import type { AuditKeyReplaced, AuditVerification } from '../../contract/control
 import { errorCode, Failure, failures } from '../../errors.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { standardOutput } from '../../text/print.ts'
-import { escapeText, type Paint, pluralize } from '../render/text.ts'
+import { escapeText, formatInstant, type Paint, pluralize } from '../render/text.ts'
 import { parseInstant } from '../session/dates.ts'
 import { findPerson } from '../session/person-name.ts'
 import { requireRunId } from '../session/run-name.ts'
@@ -51,7 +51,7 @@ export function renderVerified(verification: AuditVerification, paint: Paint): s
 
 function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['restored']>): string {
   const subject = lost === null ? 'entries' : pluralize(lost, 'entry', 'entries')
-  return `the store was restored from a backup at ${at} (entry ${ordinal}): ${subject} signed after the backup ${lost === 1 ? 'is' : 'are'} not in the trail`
+  return `the store was restored from a backup at ${formatInstant(at)} (entry ${ordinal}): ${subject} signed after the backup ${lost === 1 ? 'is' : 'are'} not in the trail`
 }
 
 /** Prints audit entries and their proofs, one line of JSON each. */

@@ -4,7 +4,7 @@ import type { Leaver } from '../../contract/control/leavers.ts'
 import type { BlockedPerson, InboxEvent, Problem } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { renderEvents } from '../render/events.ts'
-import { renderHandOver, renderHandOverFile } from '../render/hand-over.ts'
+import { maxRowsShown, renderHandOver, renderHandOverFile } from '../render/hand-over.ts'
 import { renderLeavers } from '../render/leavers.ts'
 import { renderBlockedPeople, renderForeign, renderProblems } from '../render/status.ts'
 import type { Paint } from '../render/text.ts'
@@ -92,7 +92,8 @@ async function handOver(options: ProblemsOptions): Promise<number> {
   const format = out === undefined ? null : formatOf(out)
   return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
     if (out === undefined || format === null) {
-      const query = { connection, values: output.mayShowValues(options) }
+      const values = output.mayShowValues(options)
+      const query = { connection, values, ...(!output.json && { perGroup: maxRowsShown }) }
       output.printResult(await control.getHandOver({ query }), renderHandOver)
       return 0
     }

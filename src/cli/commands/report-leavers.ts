@@ -28,19 +28,19 @@ const defaultDays = 90
 
 /** Reports on the departures of a period: a summary on a terminal, or the full report in a file format. */
 export async function reportLeavers(options: ReportLeaversOptions): Promise<number> {
-  const { from, to } = periodOf(options)
+  const period = periodOf(options)
   const { pack } = options
-  if (pack !== undefined) return await packLeavers({ ...options, pack }, { from, to })
+  if (pack !== undefined) return await packLeavers({ ...options, pack }, period)
   const { out } = options
   const format = options.format ?? formatOf(out)
   return await withSession(options, { isReadOnly: true }, async ({ control, output }) => {
     // A file may always hold values; on standard output, the session decides.
     const values = out === undefined ? output.mayShowValues(options) : (options.showValues ?? false)
-    const report = await control.reportLeavers({ query: { from, to, connection: options.connection, values } })
+    const report = await control.reportLeavers({ query: { ...period, connection: options.connection, values } })
     const whole = { csv: leaversCsv, html: leaversPage, json: jsonText }
     if (out !== undefined) {
       await writePrivateFile(out, whole[format ?? 'json'](report))
-      output.printMessage(renderWritten(report.leavers.length, { from, to }, out))
+      output.printMessage(renderWritten(report.leavers.length, report, out))
       if (options.json) output.printResult({ file: out, leavers: report.leavers.length }, String)
     } else if (format === undefined || options.json) output.printResult(report, renderLeaverReport)
     else standardOutput.print(whole[format](report))
@@ -48,7 +48,7 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
   })
 }
 
-function renderWritten(leavers: number, { from, to }: { from: string; to: string }, file: string): string {
+function renderWritten(leavers: number, { from, to = 'today' }: Period, file: string): string {
   return `${pluralize(leavers, 'departure')} from ${from} to ${to} ${leavers === 1 ? 'is' : 'are'} in ${file}`
 }
 
@@ -62,10 +62,7 @@ function formatOf(out: string | undefined): ReportFormat | undefined {
 }
 
 /** Writes the report and its proofs as one zip. */
-async function packLeavers(
-  options: ReportLeaversOptions & { readonly pack: string },
-  period: { from: string; to: string },
-): Promise<number> {
+async function packLeavers(options: ReportLeaversOptions & { readonly pack: string }, period: Period): Promise<number> {
   const { pack: file, connection, showValues: values = false } = options
   if (options.out !== undefined || options.format !== undefined)
     throw new Failure('usage', '--pack contains every format: remove --out and --format')
@@ -84,11 +81,15 @@ async function zip(files: LeaverPack['files']): Promise<Buffer> {
   return await buffer(archive.outputStream)
 }
 
-/** The period that the options name; by default the last ninety days. */
-function periodOf(options: ReportLeaversOptions): { from: string; to: string } {
-  const to = options.to === undefined ? Temporal.Now.plainDateISO('UTC') : parseDay('--to', options.to)
-  const from = options.from === undefined ? to.subtract({ days: defaultDays }) : parseDay('--from', options.from)
-  if (Temporal.PlainDate.compare(from, to) > 0)
-    throw new Failure('usage', `the period ends before it begins: ${from} to ${to}`)
-  return { from: from.toString(), to: to.toString() }
+type Period = { readonly from: string; readonly to?: string }
+
+/** The period that the options name; by default the last ninety days until today in the time zone of the source, which the daemon knows. */
+function periodOf(options: ReportLeaversOptions): Period {
+  const to = options.to === undefined ? undefined : parseDay('--to', options.to)
+  const end = to ?? Temporal.Now.plainDateISO('UTC')
+  const from = options.from === undefined ? end.subtract({ days: defaultDays }) : parseDay('--from', options.from)
+  // Today there may be a day later than this one.
+  if (Temporal.PlainDate.compare(from, to ?? end.add({ days: 1 })) > 0)
+    throw new Failure('usage', `the period ends before it begins: ${from} to ${end}`)
+  return { from: from.toString(), ...(to !== undefined && { to: to.toString() }) }
 }

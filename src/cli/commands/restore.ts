@@ -5,7 +5,7 @@ import { restoreStore } from '../../daemon/installation/restore.ts'
 import { Failure, type FailureCode, failures } from '../../errors.ts'
 import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
-import { type Paint, pluralize } from '../render/text.ts'
+import { formatInstant, type Paint, pluralize } from '../render/text.ts'
 import { type Control, controlOverSocket } from '../session/control-client.ts'
 import { findDaemon } from '../session/find-daemon.ts'
 import { createOutput } from '../session/output.ts'
@@ -77,7 +77,7 @@ async function outcomeAt(control: Control | null) {
 /** What a restore did, and what happened since the backup and is missing. */
 export function renderRestored({ madeAt, people, runsEnded, entriesLost }: Restored, paint: Paint): string {
   const lines = [
-    `${paint('green', '✔')} the store was restored to ${madeAt}: it has ${pluralize(people, 'person', 'people')}`,
+    `${paint('green', '✔')} the store was restored to ${formatInstant(madeAt)}: it has ${pluralize(people, 'person', 'people')}`,
   ]
   if (runsEnded > 0)
     lines.push(

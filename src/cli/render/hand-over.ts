@@ -1,9 +1,9 @@
 import type { HandOver, HandOverGroup } from '../../contract/control/hand-over.ts'
-import { departuresText, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
-import { escapeText, number, type Paint, pluralize } from './text.ts'
+import { departuresText, groupTitle, handOverSummary, placeText } from '../../contract/control/hand-over-texts.ts'
+import { escapeText, formatDate, number, type Paint, pluralize } from './text.ts'
 
 /** Maximum number of rows named of each group; the files and the document hold all of them. */
-const maxRowsShown = 5
+export const maxRowsShown = 5
 
 /** What HR has to correct: for each column and cause what to write instead, and the first rows. */
 export function renderHandOver(list: HandOver, paint: Paint): string {
@@ -20,19 +20,22 @@ function groupText(group: HandOverGroup, paint: Paint): string {
     `${paint('bold', escapeText(groupTitle(group)))} (${escapeText(connection)})${waiting}`,
     `  ${escapeText(problem)}`,
     `  ${paint('green', escapeText(remedy))}`,
-    ...shown.map((row) => `    ${rowText(row)}`),
+    ...shown.map((row) => `    ${rowText(row, group)}`),
     ...(entries > shown.length ? [`    … and ${number(entries - shown.length)} more`] : []),
   ].join('\n')
 }
 
-function rowText({ source, line, identityId, name, cell, blocks, firstAt }: HandOverGroup['rows'][number]): string {
+function rowText(row: HandOverGroup['rows'][number], { kind, problem }: HandOverGroup): string {
+  const { source, line, identityId, name, cell, blocks, firstAt } = row
+  const isEvent = kind === 'event' || source === null
   const parts = [
-    `${source === null ? 'line ' : `${escapeText(source)}:`}${line}`,
+    isEvent ? escapeText(placeText(row, kind)) : `${escapeText(source)}:${line}`,
     identityId === null ? 'key not readable' : escapeText(identityId),
     ...(name ? [escapeText(name)] : []),
     ...(cell ? [`"${escapeText(cell)}"`] : []),
-    `since ${firstAt.slice(0, 10)}`,
+    `since ${formatDate(firstAt)}`,
     ...(blocks === 'departure' ? ['may hide a departure'] : []),
+    ...(row.problem === problem ? [] : [escapeText(row.problem)]),
   ]
   return parts.join('  ')
 }

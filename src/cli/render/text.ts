@@ -6,7 +6,7 @@ import { displayWidth } from './table.ts'
 export { escapeText } from '../../text/escape.ts'
 export type { Paint, Style } from '../../text/print.ts'
 /** `2026-11-20 01:00 UTC`, in the zone of the reader. */
-export { formatTime as formatInstant } from '../../text/time.ts'
+export { formatDate, formatTime as formatInstant } from '../../text/time.ts'
 export { aligned, headed, roomIn } from './table.ts'
 
 /** Paints nothing: for output without colours. */

@@ -1,5 +1,5 @@
 import type { NewToken, RevokedToken, TokenView } from '../../contract/control/tokens.ts'
-import { aligned, day, escapeText, formatInstant, type Paint, pluralize } from './text.ts'
+import { aligned, escapeText, formatDate, formatInstant, type Paint, pluralize } from './text.ts'
 
 /** A new token; it is shown only here. */
 export function renderNewToken({ token, ...made }: NewToken, paint: Paint): string {
@@ -24,7 +24,7 @@ export function renderTokens({ tokens }: { readonly tokens: readonly TokenView[]
     token.state,
     ends(token),
     token.lastUsedAt === null ? 'never used' : `last used ${formatInstant(token.lastUsedAt)}`,
-    `created by ${escapeText(token.createdBy)} on ${day(token.createdAt)}`,
+    `created by ${escapeText(token.createdBy)} on ${formatDate(token.createdAt)}`,
   ])
   return aligned(rows, (cell, row) => (tokens[row]?.state === 'active' ? cell : paint('dim', cell))).join('\n')
 }
@@ -40,7 +40,7 @@ function roleOf({ role, connection }: Pick<TokenView, 'role' | 'connection'>): s
 }
 
 function ends({ state, expiresAt, revokedAt, revokedBy }: TokenView): string {
-  if (revokedAt !== null) return `revoked by ${escapeText(revokedBy ?? '')} on ${day(revokedAt)}`
+  if (revokedAt !== null) return `revoked by ${escapeText(revokedBy ?? '')} on ${formatDate(revokedAt)}`
   if (expiresAt === null) return 'does not expire'
   return `${state === 'expired' ? 'expired' : 'expires'} ${formatInstant(expiresAt)}`
 }

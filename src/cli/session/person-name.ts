@@ -122,8 +122,14 @@ async function readMatches(control: Control, { connection, search, maxMatches }:
  */
 function isCalled({ person }: PersonSearchResult, search: string): boolean {
   if (search.includes('@')) return typeof person.email === 'string' && foldCase(person.email) === foldCase(search)
-  const parts = new Set(wordsOf(`${person.firstName ?? ''} ${person.lastName ?? ''}`))
+  // The name of a record is in a field of its own.
+  const names = Object.entries(person).flatMap(([field, value]) => (isNameField(field) ? [String(value ?? '')] : []))
+  const parts = new Set(wordsOf(names.join(' ')))
   return wordsOf(search).every((word) => parts.has(word))
+}
+
+function isNameField(field: string): boolean {
+  return field === 'firstName' || field === 'lastName' || field.startsWith('.')
 }
 
 function wordsOf(text: string): string[] {

@@ -216,9 +216,8 @@ const dayMs = 86_400_000
 
 /** How long the departures of the last days took. */
 async function leaverClock({ control, now }: SharedContext, connection: string): Promise<Html | null> {
-  const dayOf = (at: number) => new Date(at).toISOString().slice(0, 'yyyy-mm-dd'.length)
-  const period = { from: dayOf(now.getTime() - (clockDays - 1) * dayMs), to: dayOf(now.getTime()) }
-  const { connections } = await control.reportLeavers({ query: { ...period, connection, values: false } })
+  const from = new Date(now.getTime() - (clockDays - 1) * dayMs).toISOString().slice(0, 'yyyy-mm-dd'.length)
+  const { connections } = await control.reportLeavers({ query: { from, connection, values: false } })
   const [summary] = connections
   return summary ? clockText(summary) : null
 }

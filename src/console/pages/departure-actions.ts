@@ -15,6 +15,7 @@ export function departureButtons(person: Person, context: PageContext, to: (acti
       : actionLink({
           href: to('state-departure'),
           name: statementNames[statementKind(person)].link,
+          ...(isSecondAwaited(person, context.now) && { kind: 'main' as const }),
           notAllowed: context.notAllowed('stateDeparture'),
         })
   }
@@ -35,6 +36,11 @@ ${
     notAllowed: context.notAllowed('withdrawDeparture'),
   })
 }`
+}
+
+/** Whether a stated departure waits for a second person. */
+export function isSecondAwaited(person: Person, now: Date): boolean {
+  return !hasLeft(person, now) && statementKind(person) === 'second'
 }
 
 /** Whether HR says that the person has left. */

@@ -2,10 +2,16 @@ import {
   type HandOverFormat,
   type HandOverGroup,
   type HandOverRow,
-  handOverBlocks,
   handOverFormats,
 } from '../../contract/control/hand-over.ts'
-import { departuresText, groupProblem, groupTitle, handOverSummary } from '../../contract/control/hand-over-texts.ts'
+import {
+  blocksText,
+  departuresText,
+  groupProblem,
+  groupTitle,
+  handOverSummary,
+  placeText,
+} from '../../contract/control/hand-over-texts.ts'
 import { address } from '../../web/address.ts'
 import { checkField, filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
@@ -81,10 +87,15 @@ function groupCard(group: HandOverGroup, at: number, values: boolean): Html {
     ...(departures > 0 && { tone: 'bad' as const, aside: badge(departuresText(departures), 'bad') }),
     content: html`<p><strong>${remedy}</strong></p>
 <p class="hint">${groupProblem(group)}.</p>
-<details><summary>${entries === 1 ? 'Show the row' : `Show the rows (${number(entries)})`}</summary>
+<details><summary>${showText(group)}</summary>
 ${rowsTable(group, values)}${entries > rows.length && html`<p class="hint">The first ${rows.length} are shown; the files have all of them.</p>`}
 </details>`,
   })
+}
+
+function showText({ kind, entries }: HandOverGroup): string {
+  const noun = kind === 'event' ? 'event' : 'row'
+  return entries === 1 ? `Show the ${noun}` : `Show the ${noun}s (${number(entries)})`
 }
 
 function rowsTable(group: HandOverGroup, values: boolean): Html {
@@ -96,17 +107,17 @@ function rowsTable(group: HandOverGroup, values: boolean): Html {
         html`${name && html`${name} `}${identityId === null ? 'Key not readable' : name ? html`<span class="hint">${identityId}</span>` : identityId}`,
     },
     {
-      name: 'File and line',
+      name: group.kind === 'event' ? 'Event' : 'File and line',
       kind: 'long',
-      cell: ({ source, line, rows }) =>
-        html`${source ?? 'the export'}, line ${line}${rows > 1 && html`<span class="hint">${number(rows)} such rows</span>`}`,
+      cell: (row) =>
+        html`${placeText(row, group.kind)}${row.rows > 1 && html`<span class="hint">${number(row.rows)} such rows</span>`}`,
     },
     ...(values ? [{ name: 'Cell', kind: 'long' as const, cell: ({ cell }: HandOverRow) => cell ?? '–' }] : []),
     {
       name: 'Blocks',
       kind: 'long',
-      cell: ({ blocks, problem }) =>
-        html`${capital(handOverBlocks[blocks])}${problem !== group.problem && html`<span class="hint">${capital(problem)}</span>`}`,
+      cell: (row) =>
+        html`${capital(blocksText(row, group.kind))}${row.problem !== group.problem && html`<span class="hint">${capital(row.problem)}</span>`}`,
     },
     { name: 'Since', cell: ({ firstAt }) => formatInstant(firstAt) },
   ]

@@ -49,9 +49,16 @@ ${await choiceCard(run, context, fields)}`,
   site.action('/runs/:runId/part/approval', approvePart)
 }
 
+const tooManyGroups = `at most ${maxTickedGroups} groups can be ticked. Untick some, approve the others, and then choose these`
+
+function isTooMany(groups: readonly (string | null)[]): boolean {
+  return groups.filter((group) => group !== null).length > maxTickedGroups
+}
+
 type Chosen = { readonly part: PlanPart } | { readonly error: string }
 
 async function lookAt(run: Run, { control, caller }: PageContext, selection: PartSelection): Promise<Chosen> {
+  if (isTooMany(selection.groups ?? [])) return { error: tooManyGroups }
   try {
     const query = { values: seesValues(caller), limit: maxListed }
     return { part: await control.previewPart({ params: { runId: run.id }, query, body: selection }) }
@@ -135,7 +142,8 @@ async function groupChoice(run: Run, { control, notAllowed }: PageContext, field
   const listed = data.flatMap(({ group }) => group ?? [])
   const ticks = [
     ...picked.filter((group) => !listed.includes(group)).map((group) => ({ group, people: null, leavers: 0 })),
-    ...data,
+    // So that no tick is lost, too many of them are listed alone.
+    ...data.filter(({ group }) => !isTooMany(picked) || group === null || picked.includes(group)),
   ]
   return html`${choices(
     'Groups',
@@ -289,12 +297,9 @@ function chosenFields(fields: Fields): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (fields(name) === '' ? [] : [[name, fields(name)]])))
 }
 
-/** The groups that are ticked. Throws if they are more than the page lists again. */
+/** The groups that are ticked, as many as the page lists. */
 function groupsIn(fields: Fields): string[] {
-  const groups = [...new Set(numbered(fields, 'group', maxTickedGroups + maxGroups))]
-  if (groups.length > maxTickedGroups)
-    throw new Failure('usage', `at most ${maxTickedGroups} groups can be ticked: approve these first, then the others`)
-  return groups
+  return [...new Set(numbered(fields, 'group', maxTickedGroups + maxGroups))]
 }
 
 function numbered(fields: Fields, name: string, most: number): string[] {

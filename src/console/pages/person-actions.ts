@@ -4,7 +4,7 @@ import { type Html, html } from '../../web/html.ts'
 import { day, formatInstant } from '../../web/words.ts'
 import type { Action, PageContext, Site } from '../site/site.ts'
 import { personHref, reasonField, runHref } from '../site/words.ts'
-import { departureButtons, stateDeparture, withdrawDeparture } from './departure-actions.ts'
+import { departureButtons, isSecondAwaited, stateDeparture, withdrawDeparture } from './departure-actions.ts'
 import { personId, personParams, readPerson } from './person-form.ts'
 
 /** Adds the actions on one person: sync, hold a departure back, state one, retract, and the way back from each. */
@@ -21,7 +21,12 @@ export function personActions(site: Site): void {
 /** The buttons on the page of a person. */
 export function personButtons(person: Person, context: PageContext): Html {
   const to = (action: string) => `/person/${action}?${new URLSearchParams(personParams(person)).toString()}`
-  return html`${actionLink({ href: to('sync'), name: 'Sync now', kind: 'main', notAllowed: context.notAllowed('startRun') })}
+  return html`${actionLink({
+    href: to('sync'),
+    name: 'Sync now',
+    ...(!isSecondAwaited(person, context.now) && { kind: 'main' as const }),
+    notAllowed: context.notAllowed('startRun'),
+  })}
 ${
   person.heldBack
     ? actionLink({ href: to('end-hold-back'), name: 'End hold-back', notAllowed: context.notAllowed('endHoldBack') })

@@ -132,7 +132,7 @@ async function currentPart(context: SharedContext, fields: Fields, withNames: bo
 ${card({
   title: html`People who need attention <span class="faint">${number(totals.blockedPeople)}</span>`,
   id: 'blocked-people',
-  content: html`${totals.blockedPeople > 0 && html`<p>HR has to correct the rows of these people: <a href="${address('/problems/hr', { connection, values: withNames })}">what to write instead, as a page and as files for HR</a>.</p>`}
+  content: html`<p>What HR can correct, in rows and in events, is on a <a href="${address('/problems/hr', { connection, values: withNames })}">page for HR with what to write instead</a>, also as files.</p>
 ${blockedPeopleTable(blockedPeople.data, context)}${pages('blocked-people', blockedPeople.next, fields)}`,
 })}
 ${card({

@@ -41,7 +41,8 @@ export function reportPages(site: Site): void {
     const { connections } = await control.about({})
     const query = reportQuery(context, fields)
     const report = await control.reportLeavers({ query })
-    const { from, to, connection = '', values } = query
+    const { connection = '', values } = query
+    const { from, to } = report
     const content = html`${heading({ title: 'Reports', lead: 'Every departure with its last day in a period: its state, and how long it took.' })}
 ${filterForm({
   action: '/reports',
@@ -92,13 +93,13 @@ async function zip(files: LeaverPack['files']): Promise<Buffer> {
   return await buffer(archive.outputStream)
 }
 
-/** The period and connection from the address; by default the last ninety days. */
+/** The period and connection from the address; by default the last ninety days until today, which the API knows. */
 function reportQuery({ caller, now }: PageContext, fields: Fields) {
   const today = Temporal.Instant.from(now.toISOString()).toZonedDateTimeISO('UTC').toPlainDate()
   const connection = fields('connection')
   return {
     from: fields('from') || today.subtract({ days: defaultDays }).toString(),
-    to: fields('to') || today.toString(),
+    ...(fields('to') && { to: fields('to') }),
     ...(connection && { connection }),
     values: fields('values') !== '' && seesValues(caller),
   }

@@ -13,13 +13,15 @@ const plainLetters: Readonly<Record<string, string>> = {
   ı: 'i',
   ς: 'σ',
 }
-const umlauts: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' }
+const umlauts: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue', ø: 'oe', å: 'aa' }
+/** Latin accents, and the vowel signs of Hebrew and Arabic, which most texts leave out. */
+const marks = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]/g
 const plainPattern = new RegExp(`[${Object.keys(plainLetters).join('')}]`, 'g')
 const umlautPattern = new RegExp(`[${Object.keys(umlauts).join('')}]`, 'g')
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is that of ASCII.
 const ascii = /^[\x00-\x7f]*$/
 
-/** A text as search compares it: `ozturk`, and with the German spelling of umlauts `oeztuerk`. Both are the same without umlauts. */
+/** A text as search compares it: `ozturk`, and with the German, Danish and Norwegian spelling `oeztuerk`. Both are the same without umlauts. */
 export type FoldedText = { readonly plain: string; readonly german: string }
 
 /**
@@ -42,7 +44,7 @@ function withoutMarks(text: string): string {
   return text
     .normalize('NFKD')
     .toLowerCase()
-    .replaceAll(/[\u0300-\u036f]/g, '')
+    .replaceAll(marks, '')
     .replaceAll(plainPattern, (letter) => plainLetters[letter] ?? letter)
 }
 
@@ -53,5 +55,5 @@ export function holdsFolded(text: FoldedText, part: FoldedText): boolean {
 
 /** The words of a name or of a search for one, folded. */
 export function foldedWords(text: string): FoldedText[] {
-  return text.split(/[\s,.'’-]+/).flatMap((word) => (word === '' ? [] : [foldLetters(word)]))
+  return text.split(/[\s,.'’ʼ\u2010-\u2015-]+/).flatMap((word) => (word === '' ? [] : [foldLetters(word)]))
 }

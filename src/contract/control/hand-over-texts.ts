@@ -1,17 +1,38 @@
-import type { HandOver, HandOverGroup } from './hand-over.ts'
+import { eventBlocks, type HandOver, type HandOverGroup, type HandOverRow, handOverBlocks } from './hand-over.ts'
 
 /** Maximum length of a cell in a title, in UTF-16 units. */
 const maxQuoted = 40
 
+/** What has a fault in a group, one and several of them: events have fields instead of cells. */
+const nouns = {
+  export: { cell: ['cell', 'cells'], row: ['row', 'rows'], any: ['cell or row', 'cells or rows'] },
+  event: { cell: ['field', 'fields'], row: ['event', 'events'], any: ['field or event', 'fields or events'] },
+} as const
+const ofBoth = ['cell, row or event', 'cells, rows or events'] as const
+
+type Titled = Pick<HandOverGroup, 'kind' | 'column' | 'count' | 'cells'>
+
 /** What is to correct in a group, such as `705 cells "0000-00-00" in Termination Date`. Without values no cell is quoted. */
-export function groupTitle({ column, count, cells = [] }: Pick<HandOverGroup, 'column' | 'count' | 'cells'>): string {
-  const many = count.toLocaleString('en')
-  if (column === null) return count === 1 ? '1 row' : `${many} rows`
-  const noun = count === 1 ? '1 cell' : `${many} cells`
+export function groupTitle({ kind, column, count, cells = [] }: Titled): string {
+  if (column === null) return counted(count, nouns[kind].row)
   const [only] = cells
   const isOnly = only !== undefined && only.count === count
   const quoted = !isOnly ? '' : only.cell.trim() === '' ? ' that are empty' : ` "${shortened(only.cell)}"`
-  return `${noun}${quoted} in ${column}`
+  return `${counted(count, nouns[kind].cell)}${quoted} in ${column}`
+}
+
+function counted(count: number, [one, several]: readonly [string, string]): string {
+  return count === 1 ? `1 ${one}` : `${count.toLocaleString('en')} ${several}`
+}
+
+/** Where a row is, such as `people.csv, line 12` or `event 17, item 1`. */
+export function placeText({ source, line }: Pick<HandOverRow, 'source' | 'line'>, kind: HandOverGroup['kind']): string {
+  return kind === 'event' ? `${source ?? 'an event'}, item ${line}` : `${source ?? 'the export'}, line ${line}`
+}
+
+/** What a row blocks. */
+export function blocksText({ blocks }: Pick<HandOverRow, 'blocks'>, kind: HandOverGroup['kind']): string {
+  return (kind === 'event' ? eventBlocks : handOverBlocks)[blocks]
 }
 
 function shortened(cell: string): string {
@@ -19,11 +40,12 @@ function shortened(cell: string): string {
 }
 
 /** The summary of the list, as a sentence without its full stop. */
-export function handOverSummary({ count, people, departures }: Omit<HandOver, 'groups'>): string {
+export function handOverSummary({ count, people, departures, groups }: HandOver): string {
   if (count === 0) return 'HR has nothing to correct'
-  const noun = count === 1 ? '1 cell or row' : `${count.toLocaleString('en')} cells or rows`
-  const ofPeople = people === 1 ? '1 person' : `${people.toLocaleString('en')} people`
-  return `HR has to correct ${noun} of ${ofPeople}${departures === 0 ? '' : `; ${departuresText(departures)}`}`
+  const [kind, ...others] = new Set(groups.map((group) => group.kind))
+  const noun = counted(count, others.length > 0 || kind === undefined ? ofBoth : nouns[kind].any)
+  const ofPeople = people === 0 ? '' : ` of ${counted(people, ['person', 'people'])}`
+  return `HR has to correct ${noun}${ofPeople}${departures === 0 ? '' : `; ${departuresText(departures)}`}`
 }
 
 /** What is wrong in a group, and what follows from it, as a sentence without its full stop. */

@@ -11,6 +11,12 @@ export const handOverBlocks = {
   nothing: 'nothing; the person stays separated',
 } as const
 
+/** What a fault of an event blocks, where the words for rows do not fit. */
+export const eventBlocks: Readonly<Record<keyof typeof handOverBlocks, string>> = {
+  ...handOverBlocks,
+  row: 'the whole event',
+}
+
 /** The file formats of the hand-over. */
 export const handOverFormats = ['csv', 'xlsx', 'html'] as const
 /** A file format of the hand-over. */
@@ -40,11 +46,12 @@ export type HandOverRow = z.infer<typeof HandOverRow>
 /** Faults of one column with the same cause. */
 export const HandOverGroup = z.object({
   connection: z.string(),
-  column: z.string().nullable().describe('Null: the fault concerns the whole row.'),
+  kind: z.enum(['export', 'event']).describe('What has the faults: rows of an export, or events.'),
+  column: z.string().nullable().describe('Null: the fault concerns the whole row or event.'),
   cause: z.string().nullable().describe('The code of the cause. Null: an earlier version recorded the fault.'),
   problem: z.string().describe('What is wrong with all of them.'),
   remedy: z.string().describe('What to write instead.'),
-  count: Count.describe('How many cells, or rows where no column is named.'),
+  count: Count.describe('How many cells, or rows where no column is named; fields and events if `kind` is `event`.'),
   people: Count.describe('How many people with a known key.'),
   departures: Count.describe('How many of the `entries` may hide a departure.'),
   cells: z

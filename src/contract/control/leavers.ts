@@ -194,7 +194,10 @@ export type LeaverPack = z.infer<typeof LeaverPack>
 
 const ofPeriod = {
   from: z.iso.date().describe('The first day of the period.'),
-  to: z.iso.date().describe('The last day of it.'),
+  to: z.iso
+    .date()
+    .optional()
+    .describe('The last day of it. Default: today, in the time zone of the source where it is the latest.'),
   connection: z.string().optional().describe('Of this connection only.'),
 }
 

@@ -15,7 +15,7 @@ export function personNotes<T>(person: Person, formats: NoteFormats<T>): (string
   const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, statedDeparture, forgotten, waiting } =
     person
   const notes: (string | T)[][] = []
-  if (retracted) notes.push(['retracted on ', day(retracted.at), `: ${retracted.reason}`])
+  if (retracted) notes.push(['retracted on ', moment(retracted.at), `: ${retracted.reason}`])
   if (confirmed === null && !retracted) notes.push(['the platform has not acknowledged this person yet'])
   if (heldBack) notes.push(heldBackNote(heldBack, formats))
   if (statedDeparture) notes.push([statementNote(statedDeparture)])

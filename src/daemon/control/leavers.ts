@@ -9,6 +9,7 @@ import {
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { clockOf, figuresOf, legs } from '../../identity/leaving-clock.ts'
+import type { OwnField } from '../../identity/record.ts'
 import { auditExcerpt } from '../../store/audit/excerpt.ts'
 import { keyOf } from '../../store/audit/key.ts'
 import type { Act } from '../../store/audit/trail.ts'
@@ -25,6 +26,7 @@ import type { Population } from '../reports/population-files.ts'
 import type { ControlContext } from './control-context.ts'
 import { nextCursor, ProblemCursor, problemCursor, readCursor } from './cursors.ts'
 import { requireConnection } from './require-connection.ts'
+import { labelOf } from './views.ts'
 import type { WithActor } from './with-permissions.ts'
 
 /** The stored facts about departures, and what they are judged by. */
@@ -35,8 +37,9 @@ type LeaverContext = {
 
 type ReportQuery = {
   readonly from: string
-  readonly to: string
-  readonly connection?: string
+  /** Left out: today. */
+  readonly to?: string | undefined
+  readonly connection?: string | undefined
   readonly values: boolean
 }
 
@@ -55,6 +58,7 @@ export const leaverHandlers: Handlers<typeof leaverOperations, ControlContext & 
       connections,
       now: ctx.sync.now(),
       notEffective: true,
+      labels: labelsOf(ctx.sync),
       ...(cursor !== undefined && { after: cursor }),
       limit,
     })
@@ -92,15 +96,26 @@ export function leaverView(
   }
 }
 
+/** The own field with the name, for each connection with records. */
+export function labelsOf(sync: Pick<SyncContext, 'connections'>): Readonly<Record<string, OwnField>> {
+  const labels: Record<string, OwnField> = {}
+  for (const name of sync.connections.keys()) {
+    const label = labelOf(sync, name)
+    if (label !== null) labels[name] = label
+  }
+  return labels
+}
+
 /** The report on the departures of a period, judged as of now. A departure that only unaccepted plans state is not included. */
 export async function leaverReport(
   ctx: LeaverContext,
-  { from, to, connection, values }: ReportQuery,
+  { from, to: end, connection, values }: ReportQuery,
 ): Promise<LeaverReport> {
   const { sync } = ctx
   const connections = connection === undefined ? [...sync.connections.keys()].sort() : [connection]
+  const to = end ?? today(ctx, connections)
   const now = sync.now()
-  const all = await listLeavers(sync.store.db, { connections, from, to, now })
+  const all = await listLeavers(sync.store.db, { connections, from, to, now, labels: labelsOf(sync) })
   const leavers = all
     .filter(({ acceptedAt }) => acceptedAt !== null)
     .map((leaver) => leaverView(ctx, leaver, { values }))
@@ -116,6 +131,18 @@ export async function leaverReport(
     })),
     leavers,
   }
+}
+
+/** Today in the time zone of these sources where it is the latest: departures are of days there. */
+function today({ sync }: Pick<LeaverContext, 'sync'>, connections: readonly string[]): string {
+  const now = Temporal.Instant.from(sync.now().toISOString())
+  const days = connections.map((name) => now.toZonedDateTimeISO(zoneOf(sync, name)).toPlainDate().toString())
+  return days.toSorted().at(-1) ?? now.toString().slice(0, 'yyyy-mm-dd'.length)
+}
+
+function zoneOf({ connections }: Pick<SyncContext, 'connections'>, name: string): string {
+  const { source, webhook } = connections.get(name)?.feeds ?? {}
+  return (source ?? webhook)?.timeZone ?? 'UTC'
 }
 
 /** The report and its proofs, as files. Needs the key of the installation. */
@@ -154,7 +181,9 @@ async function readMoment(ctx: LeaverContext, query: ReportQuery): Promise<Momen
   const reading = store.db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   return await reading.execute(async (tx) => {
     const moment = { ...ctx, sync: { store: { ...store, db: tx }, connections, now: () => ctx.sync.now() } }
-    return { report: await leaverReport(moment, query), populations: await readPopulations(moment, query) }
+    const report = await leaverReport(moment, query)
+    const { from, to } = report
+    return { report, populations: await readPopulations(moment, { from, to, connection: query.connection }) }
   })
 }
 
@@ -163,14 +192,12 @@ const statementActs: ReadonlySet<Act> = new Set(['statement.made'])
 /** The population of each connection at the start and the end of the period, in the time zone of its source. */
 async function readPopulations(
   { sync }: Pick<LeaverContext, 'sync'>,
-  { from, to, connection }: ReportQuery,
+  { from, to, connection }: { readonly from: string; readonly to: string; readonly connection: string | undefined },
 ): Promise<readonly Population[]> {
   const { db } = sync.store
   const populations: Population[] = []
   for (const name of connection === undefined ? [...sync.connections.keys()].sort() : [connection]) {
-    const { source, webhook } = sync.connections.get(name)?.feeds ?? {}
-    const startOf = (day: Temporal.PlainDate) =>
-      new Date(day.toZonedDateTime((source ?? webhook)?.timeZone ?? 'UTC').epochMilliseconds)
+    const startOf = (day: Temporal.PlainDate) => new Date(day.toZonedDateTime(zoneOf(sync, name)).epochMilliseconds)
     const first = Temporal.PlainDate.from(from)
     const period = { connection: name, from: startOf(first), to: startOf(Temporal.PlainDate.from(to).add({ days: 1 })) }
     const change = await populationChange(db, period)
@@ -191,14 +218,13 @@ function summaryOf(
   connection: string,
   leavers: readonly Leaver[],
 ): Omit<LeaverSummary, 'held'> {
-  const { source, webhook } = sync.connections.get(connection)?.feeds ?? {}
   const listed = leavers.filter((leaver) => leaver.connection === connection)
   const current = listed.filter(({ state }) => !undone.has(state))
   const count = (holds: (leaver: Leaver) => boolean): number => current.filter(holds).length
   const figures = Object.fromEntries(legs.map((leg) => [leg, figuresOf(current.map((leaver) => leaver[leg]))]))
   return {
     connection,
-    timeZone: (source ?? webhook)?.timeZone ?? 'UTC',
+    timeZone: zoneOf(sync, connection),
     boundHours: monitored.leaverBounds.get(connection) ?? defaultBoundHours,
     people: current.length,
     acknowledged: count(({ acknowledgedAt }) => acknowledgedAt !== null),

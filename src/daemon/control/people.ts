@@ -17,7 +17,7 @@ import { restorePerson, retractPerson } from '../../sync/sync.ts'
 import type { ControlContext } from './control-context.ts'
 import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors.ts'
 import { holdBackView } from './hold-backs.ts'
-import { leaverView } from './leavers.ts'
+import { labelsOf, leaverView } from './leavers.ts'
 import { requireConnection, selectedConnections } from './require-connection.ts'
 import { scanInTurn } from './scan-turns.ts'
 import { statedDepartureView } from './stated-departures.ts'
@@ -37,7 +37,13 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
     const { db } = ctx.sync.store
     // A search by values would tell a viewer, letter by letter, what no page shows them.
     const values = mayDo(ctx.caller.role, roleForValues)
-    const within = { values, cursor, limit, withinMs: searchWithinMs }
+    const within = {
+      values,
+      labelOf: (name: string) => labelOf(ctx.sync, name),
+      cursor,
+      limit,
+      withinMs: searchWithinMs,
+    }
     const read = () => searchPeople(db, { connections, search, ...within })
     const { matches, next } = await (search === undefined ? read() : scanInTurn(ctx, read))
     const shown = { act: 'people.searched', connection: connection ?? null, by: ctx.actor.by } as const
@@ -59,7 +65,12 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
     const holdBack = await holdBackOf(ctx.sync, person)
     if (!known)
       throw new Failure('not_found', `nobody with the key "${params.identityId}" is known in ${params.connection}`)
-    const ofPerson = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
+    const ofPerson = {
+      connections: [params.connection],
+      identityId: person.identityId,
+      now: ctx.sync.now(),
+      labels: labelsOf(ctx.sync),
+    }
     const leavers = (await listLeavers(ctx.sync.store.db, ofPerson)).map((leaver) => leaverView(ctx, leaver, query))
     const heldBack = holdBack && holdBackView(holdBack)
     const stated = await statedDepartureOf(ctx.sync, person)

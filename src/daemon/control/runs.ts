@@ -64,7 +64,7 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & WithAc
 
   async listChanges(ctx, { params: { runId }, query }) {
     const { connection } = await existingRun(ctx, runId)
-    const { changes, next } = await readChanges(ctx, runId, query)
+    const { changes, next } = await readChanges(ctx, { runId, connection }, query)
     return { status: 200, body: { data: await changeViews(ctx, { connection, changes, values: query.values }), next } }
   },
 
@@ -161,11 +161,12 @@ async function changeViews(ctx: ControlContext, { connection, changes, values }:
 
 async function readChanges(
   ctx: ControlContext,
-  runId: string,
+  { runId, connection }: { readonly runId: string; readonly connection: string },
   query: ChangesQuery,
 ): Promise<{ readonly changes: AccountedChange[]; readonly next: string | null }> {
   const { db } = ctx.sync.store
   const { search, sort = 'key', after, limit, values } = query
+  const label = labelOf(ctx.sync, connection)
   const filter = filterOf(query)
   if (search === undefined) {
     const scope = { list: 'changes', runId, ...filter, sort }
@@ -177,7 +178,7 @@ async function readChanges(
   const scope = { list: 'changes', runId, ...filter, search, values }
   const cursor = readCursor(scope, after, SearchCursor)
   const page = await scanInTurn(ctx, () =>
-    searchChanges(db, runId, { filter, search, values, cursor, limit, withinMs: searchWithinMs }),
+    searchChanges(db, runId, { filter, search, values, label, cursor, limit, withinMs: searchWithinMs }),
   )
   return { changes: page.matches, next: page.next && writeCursor(scope, page.next) }
 }

@@ -6,6 +6,7 @@ import { type StoredStatement, statementAt, statementPeople } from '../../store/
 import type { ControlContext } from './control-context.ts'
 import { nextCursor, readCursor, TextCursor } from './cursors.ts'
 import { requireConnection } from './require-connection.ts'
+import { labelOf } from './views.ts'
 import type { WithActor } from './with-permissions.ts'
 
 type StatementQuery = { readonly connection: string; readonly at?: string | undefined }
@@ -26,6 +27,7 @@ export const statementHandlers: Handlers<typeof statementOperations, ControlCont
     const cursor = readCursor(scope, after, TextCursor)
     const rows = await statementPeople(ctx.sync.store.db, {
       ...{ connection, statement: id, side, part, after: cursor, limit, values },
+      label: labelOf(ctx.sync, connection),
     })
     return {
       status: 200,

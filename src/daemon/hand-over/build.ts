@@ -38,6 +38,7 @@ function groupOf(faults: readonly NamedFault[], { values, perGroup }: HandOverOp
   const { problem, remedy } = textsOf(first)
   const since = faults.reduce((oldest, { firstAt }) => Math.min(oldest, firstAt.getTime()), Number.POSITIVE_INFINITY)
   return {
+    kind: first.event === null ? 'export' : 'event',
     ...{ connection, column, cause, problem, remedy },
     count: rowsIn(faults),
     people: peopleIn(faults),

@@ -1,9 +1,5 @@
-import {
-  type HandOver,
-  type HandOverGroup,
-  type HandOverRow,
-  handOverBlocks,
-} from '../../contract/control/hand-over.ts'
+import type { HandOver, HandOverGroup, HandOverRow } from '../../contract/control/hand-over.ts'
+import { blocksText } from '../../contract/control/hand-over-texts.ts'
 
 /** A row of the list with its group. */
 type Entry = { readonly group: HandOverGroup; readonly row: HandOverRow }
@@ -28,7 +24,7 @@ const allColumns: readonly EntryColumn[] = [
   { name: 'What is wrong', width: 44, of: ({ row }) => row.problem },
   { name: 'What to write instead', width: 60, of: ({ group }) => group.remedy },
   { name: 'Since (UTC)', width: 12, of: ({ row }) => row.firstAt.slice(0, 10) },
-  { name: 'Blocks', width: 44, of: ({ row }) => handOverBlocks[row.blocks] },
+  { name: 'Blocks', width: 44, of: ({ row, group }) => blocksText(row, group.kind) },
   { name: 'Connection', width: 16, of: ({ group }) => group.connection },
 ]
 

@@ -27,7 +27,7 @@ export async function handOverMail(
     '',
     ...shown.flatMap((group) => groupLines(group, valuesInBody)),
     ...(more > 0 ? [`and ${more} more kinds of faults`, ''] : []),
-    ...(attachment === 'none' ? [] : ['The attachment lists every row. It holds personal values.']),
+    attachment === 'none' ? withoutList(link) : 'The attachment lists every row. It holds personal values.',
     ...(link === null ? [] : [link]),
   ]
   return {
@@ -37,6 +37,13 @@ export async function handOverMail(
     messageId,
     attachments: attachment === 'none' ? [] : [await attached(list, attachment)],
   }
+}
+
+/** Where the rows and the details of the faults are. */
+function withoutList(link: string | null): string {
+  return link === null
+    ? 'Whoever runs Rollcall has the list of every row with its details.'
+    : 'The console lists every row with its details:'
 }
 
 function groupLines(group: HandOverGroup, valuesInBody: boolean): string[] {

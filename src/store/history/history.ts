@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Change, ChangeKind, FieldChanges } from '../../identity/change.ts'
-import type { Origin, Reject, RosterEntry } from '../../identity/record.ts'
+import type { Origin, OwnField, Reject, RosterEntry } from '../../identity/record.ts'
 import type { RejectedEvent } from '../inbox/inbox.ts'
 import { type OvertakenOf, overtakenOf } from '../inbox/overtaken.ts'
 import { laterKeys } from '../key-answers.ts'
@@ -83,6 +83,8 @@ type ChangeSearch = {
   readonly filter: ChangeFilter
   readonly search: string
   readonly values: boolean
+  /** The own field with the name of the connection's records; null for people. */
+  readonly label: OwnField | null
   readonly cursor?: SearchCursor
   readonly limit: number
   readonly withinMs: number
@@ -92,7 +94,7 @@ type ChangeSearch = {
 export async function searchChanges(
   db: Db,
   runId: string,
-  { filter, search, values, cursor = { step: 0, after: '' }, limit, withinMs }: ChangeSearch,
+  { filter, search, values, label, cursor = { step: 0, after: '' }, limit, withinMs }: ChangeSearch,
 ): Promise<{ readonly matches: AccountedChange[]; readonly next: SearchCursor | null }> {
   const end = performance.now() + withinMs
   const key = sql.ref('identity_id')
@@ -112,7 +114,7 @@ export async function searchChanges(
         const people = sql`
           select identity_id, kind, group_value, ${values ? sql.ref('record') : sql`null::jsonb`} as record from changes
           where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${portionSize}`
-        return await matchesAmong(db, { search, people, isMeant: fitsFilter(filter, 'portion'), limit: most })
+        return await matchesAmong(db, { search, people, label, isMeant: fitsFilter(filter, 'portion'), limit: most })
       },
     },
   )

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type LeaverFinding, type LeaverState, leaverFindings } from '../../contract/control/leavers.ts'
 import type { ClockTimes } from '../../identity/leaving-clock.ts'
+import type { OwnField } from '../../identity/record.ts'
 import { desiredName, desiredValue } from '../roster/names.ts'
 import type { Db, PreviousDate } from '../schema.ts'
 
@@ -28,7 +29,12 @@ export type StoredLeaver = ClockTimes & {
   readonly endedAt: string | null
 }
 
-type LeaverFilter = { readonly connections: readonly string[]; readonly now: Date } & (
+type LeaverFilter = {
+  readonly connections: readonly string[]
+  readonly now: Date
+  /** The own field with the name, for connections with records. */
+  readonly labels?: Readonly<Record<string, OwnField>>
+} & (
   | { readonly from: string; readonly to: string }
   | { readonly identityId: string }
   | { readonly notEffective: true; readonly after?: { connection: string; identityId: string }; readonly limit: number }
@@ -55,9 +61,10 @@ type Row = {
 
 /** Lists departures by connection, last day and key; those of one person the newest first. */
 export async function listLeavers(db: Db, filter: LeaverFilter): Promise<StoredLeaver[]> {
-  const { connections, now } = filter
+  const { connections, now, labels = {} } = filter
+  const label = sql`roster.desired ->> (${JSON.stringify(labels)}::jsonb ->> leavers.connection)`
   const { rows } = await sql<Row>`
-    select leavers.*, ${desiredName()} as name, ${desiredValue('email')} as email,
+    select leavers.*, coalesce(${desiredName()}, ${label}) as name, ${desiredValue('email')} as email,
       case
         when leavers.ended_as is not null then leavers.ended_as
         when leavers.visible_at is not null then 'effective'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { IdentityRecord } from '../../identity/record.ts'
-import { resolveKey } from '../key-answers.ts'
+import { foldLetters, holdsFolded } from '../../contract/control/fold-letters.ts'
+import type { IdentityRecord, OwnField } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 import {
   hasPrefix,
@@ -29,6 +29,8 @@ type PeopleSearch = {
   readonly search?: string
   /** Whether addresses and names are searched too, and not only keys. */
   readonly values: boolean
+  /** The own field with the name of a connection's records; null for people. */
+  readonly labelOf: (connection: string) => OwnField | null
   readonly cursor?: PeopleCursor
   readonly limit: number
   readonly withinMs: number
@@ -40,7 +42,7 @@ type PeopleSearch = {
  */
 export async function searchPeople(
   db: Db,
-  { connections, search, values, cursor, limit, withinMs }: PeopleSearch,
+  { connections, search, values, labelOf, cursor, limit, withinMs }: PeopleSearch,
 ): Promise<{ readonly matches: RosterSearchResult[]; readonly next: PeopleCursor | null }> {
   const end = performance.now() + withinMs
   const isOver = () => performance.now() > end
@@ -55,7 +57,7 @@ export async function searchPeople(
     const page =
       search === undefined
         ? await everybody(db, connection, input)
-        : await inConnection(db, connection, { ...input, search, values })
+        : await inConnection(db, connection, { ...input, search, values, label: labelOf(connection) })
     matches.push(...page.matches)
     if (page.next !== null) return { matches, next: { connection, ...page.next } }
   }
@@ -78,6 +80,7 @@ async function everybody(
 type SearchInConnection = {
   readonly search: string
   readonly values: boolean
+  readonly label: OwnField | null
   readonly cursor: SearchCursor
   readonly limit: number
   readonly isOver: () => boolean
@@ -88,23 +91,28 @@ async function inConnection(
   connection: string,
   input: SearchInConnection,
 ): Promise<{ readonly matches: RosterSearchResult[]; readonly next: SearchCursor | null }> {
-  const { search, values } = input
+  const { search, values, label } = input
   const key = sql.ref('identity_id')
+  const otherKeys = await ownersOfOtherKeys(db, { connection, search })
+  const hasOtherKey = sql<boolean>`identity_id = any(${otherKeys})`
   const { matches, next } = await searchInSteps<Match>(input, {
     async withPrefix(prefix, after, limit) {
+      const isMatch =
+        prefix === search
+          ? sql`(${hasPrefix(key, prefix)} or ${hasOtherKey})`
+          : sql`${hasPrefix(key, prefix)} and not ${hasOtherKey}`
       const { rows } = await sql<Match>`
         select identity_id as "identityId", 'key' as by from roster
-        where connection = ${connection} and identity_id > ${after} and ${hasPrefix(key, prefix)} and desired is not null
+        where connection = ${connection} and identity_id > ${after} and ${isMatch} and desired is not null
         order by identity_id limit ${limit}`.execute(db)
-      if (prefix !== search || after !== '' || rows.length === limit) return rows
-      return [...(await withOtherKey(db, { connection, identityId: search })), ...rows]
+      return rows
     },
     async amongNext(after, limit) {
       const people = sql`
         select identity_id, ${values ? sql.ref('desired') : sql`null::jsonb`} as record from roster
         where connection = ${connection} and identity_id > ${after} and desired is not null
         order by identity_id limit ${portionSize}`
-      return await matchesAmong(db, { search, people, limit })
+      return await matchesAmong(db, { search, people, label, isMeant: sql`not ${hasOtherKey}`, limit })
     },
   })
   const { rows } = await sql<Omit<RosterSearchResult, 'by'>>`
@@ -118,14 +126,26 @@ async function inConnection(
   return { matches: shown, next }
 }
 
-/** The person who has this key as a later key. */
-async function withOtherKey(db: Db, person: { connection: string; identityId: string }): Promise<Match[]> {
-  const identityId = await resolveKey(db, person)
-  if (identityId === person.identityId) return []
-  const { rows } = await sql<Match>`
-    select identity_id as "identityId", 'key' as by from roster
-    where connection = ${person.connection} and identity_id = ${identityId} and desired is not null`.execute(db)
-  return rows
+/** Maximum number of later keys that a search looks at; more have a longer part of a key in common. */
+const maxOtherKeys = 2000
+
+/** The people, by the key on the platform, of whom a later key holds the search. */
+async function ownersOfOtherKeys(
+  db: Db,
+  { connection, search }: { readonly connection: string; readonly search: string },
+): Promise<string[]> {
+  const whole = foldLetters(search)
+  const { rows } = await sql<{ later: string; key: string }>`
+    with recursive owners as (
+      (select identity_id as later, former as key, 1 as depth from key_answers
+       where connection = ${connection} and same
+         and (octet_length(identity_id) > char_length(identity_id) or strpos(lower(identity_id), ${whole.plain}) > 0)
+       order by identity_id limit ${maxOtherKeys})
+      union all
+      select owners.later, answer.former, depth + 1 from owners join key_answers answer
+        on answer.connection = ${connection} and answer.identity_id = owners.key and answer.same)
+    select distinct on (later) later, key from owners order by later, depth desc`.execute(db)
+  return [...new Set(rows.flatMap(({ later, key }) => (holdsFolded(foldLetters(later), whole) ? [key] : [])))]
 }
 
 const columns = sql`connection, identity_id as "identityId", desired, retracted_at is not null as "isRetracted"`

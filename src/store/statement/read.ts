@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountedPerson, Statement } from '../../contract/control/statements.ts'
+import type { OwnField } from '../../identity/record.ts'
 import { namesByKey } from '../roster/names.ts'
 import type { Db } from '../schema.ts'
 
@@ -54,11 +55,13 @@ type PeopleQuery = {
   readonly limit: number
   /** Whether names are included. */
   readonly values: boolean
+  /** The own field with the name of the connection's records; left out or null for people. */
+  readonly label?: OwnField | null
 }
 
 /** The people behind a statement by key: keys that HR states, or the others whom the platform has. */
 export async function statementPeople(db: Db, query: PeopleQuery): Promise<readonly AccountedPerson[]> {
-  const { connection, statement, side, part, after = '', limit, values } = query
+  const { connection, statement, side, part, after = '', limit, values, label = null } = query
   // The records of the platform whose key HR states are on its side too.
   const isListed =
     side === 'platform' && part === 'stated'
@@ -73,7 +76,11 @@ export async function statementPeople(db: Db, query: PeopleQuery): Promise<reado
       and ${isListed} and ${isInPart} and identity_id > ${after}
     order by identity_id limit ${limit}`.execute(db)
   if (!values) return rows
-  const names = await namesByKey(db, { connection, keys: rows.map(({ identityId }) => identityId) })
+  const names = await namesByKey(db, {
+    connection,
+    keys: rows.map(({ identityId }) => identityId),
+    ...(label && { fields: [label] }),
+  })
   return rows.map((person) => ({ ...person, name: names.get(person.identityId) ?? null }))
 }
 

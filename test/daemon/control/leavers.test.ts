@@ -35,3 +35,13 @@ test('the report lists the departures of accepted plans, and counts who left, wh
   ])
   expect(report.connections).toMatchObject([{ people: 1, acknowledged: 1, takenBack: 1, held: 7 }])
 })
+
+test('the report ends today where the source is, if that is later than in UTC', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client, feed: { timeZone: 'Australia/Sydney' } })
+  world.clock.now = new Date('2026-11-20T20:00:00.000Z')
+  const wanted = { from: '2026-11-01', values: false }
+  const report = await leaverReport({ sync: world.sync, monitored: { leaverBounds: new Map() } }, wanted)
+
+  expect(report.to).toBe('2026-11-21')
+})

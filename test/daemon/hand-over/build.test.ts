@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { renderHandOver } from '../../../src/cli/render/hand-over.ts'
+import { plain } from '../../../src/cli/render/text.ts'
 import { groupTitle, handOverSummary } from '../../../src/contract/control/hand-over-texts.ts'
 import { buildHandOver, type NamedFault } from '../../../src/daemon/hand-over/build.ts'
 import { handOverFile } from '../../../src/daemon/hand-over/files.ts'
@@ -79,8 +81,41 @@ describe('the list', () => {
       ['the cell holds a placeholder instead of a date', ['people.csv']],
       ['the field holds a placeholder instead of a date, in an event', ['event 17']],
     ])
+    expect(list.groups.map(groupTitle)).toEqual([
+      '1 cell "0000-00-00" in Termination Date',
+      '1 field in Termination Date',
+    ])
+    expect(handOverSummary(list)).toBe('HR has to correct 2 cells, rows or events of 2 people')
     expect(list.groups[1]?.remedy).toMatch(/yyyy-MM-dd\)\. Your system then sends a new event/)
     expect(list.groups[1]?.rows[0]?.problem).toBe(list.groups[1]?.problem)
+  })
+
+  test('calls an event an event, and names no people where no key can be read', async () => {
+    const whole = {
+      event: '17',
+      source: 'event msg_17',
+      column: null,
+      cellOnly: false,
+      cause: 'damagedRow',
+      cell: null,
+    }
+    const list = buildHandOver([fault(null, { ...whole, line: 2 })], all)
+    const [csv, page] = [await handOverFile(list, 'csv'), await handOverFile(list, 'html')]
+
+    expect(list.groups.map(groupTitle)).toEqual(['1 event'])
+    expect(handOverSummary(list)).toBe('HR has to correct 1 field or event')
+    expect(renderHandOver(list, plain)).toContain('event msg_17, item 2  key not readable')
+    expect(csv.content.toString()).toContain('"the whole event"')
+    expect(page.content.toString()).toContain('event msg_17, item 2')
+    for (const { content } of [csv, page]) expect(content.toString()).not.toMatch(/line 2|the whole row/)
+  })
+
+  test('says on a terminal what the remedy calls the details', () => {
+    const { groups } = buildHandOver([fault('a', { cause: 'schema', reason: 'must be one of Sales, Finance' })], all)
+
+    expect(renderHandOver({ ...buildHandOver([], all), count: 1, groups }, plain)).toMatch(
+      /as the details say[\s\S]*must be one of Sales, Finance/,
+    )
   })
 
   test('holds neither names nor cells without values, and no words of the configuration', () => {
@@ -217,6 +252,7 @@ describe('the mail', () => {
 
     expect(quoting.text).toContain('705 cells "0000-00-00" in Termination Date')
     expect(quoting.text).not.toContain('Name of')
+    expect(quoting.text).toContain('The console lists every row with its details:\nhttps://')
     expect(quoting.attachments).toEqual([])
   })
 })

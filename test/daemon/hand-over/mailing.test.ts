@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HandOverMails } from '../../../src/daemon/config/hand-over-settings.ts'
 import { namesFor } from '../../../src/daemon/control/hand-over.ts'
 import { mailIfDue } from '../../../src/daemon/hand-over/mailing.ts'
+import { readHandOver } from '../../../src/daemon/hand-over/read.ts'
 import { openAlerts, recordConditions } from '../../../src/store/alerts/alerts.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { claimMail } from '../../../src/store/rejects/hand-over.ts'
@@ -212,6 +214,23 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
       { event: 'hand_over.unsent', reason: expect.stringContaining('552 5.3.4') },
       { event: 'hand_over.sent' },
     ])
+  })
+
+  test('ask once for a cell that two connections read in the same export', async () => {
+    await using opened = await open()
+    const { night, context } = opened
+    const { db } = context
+    await night(1, badDate)
+    await sql`insert into connections (name) values ('acme-records')`.execute(db)
+    await sql`
+      insert into known_faults
+      select (jsonb_populate_record(f, '{"connection": "acme-records"}')).* from known_faults f`.execute(db)
+    const query = { connections: ['acme', 'acme-records'], now: context.now(), addNames: null }
+
+    const apart = await readHandOver(db, { ...query, leaders: new Map() })
+    const linked = await readHandOver(db, { ...query, leaders: new Map([['acme-records', 'acme']]) })
+
+    expect([apart.list.count, linked.list.count, linked.faults.length]).toEqual([2, 1, 2])
   })
 
   test('are tried again after a refusal, and a fault counts as new until the server has taken a mail', async () => {
