@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createVisitor, openConsole } from '../helpers/console.ts'
+import { later, receive, updated, webhookFeed } from '../helpers/events.ts'
 import { change, type Host, openWorld, staff, startHost } from '../helpers/world.ts'
 
 let host: Host
@@ -49,6 +50,22 @@ test('the page groups what HR has to correct, cuts long groups, and shows names 
   expect(named.text).toMatch(/Person 10 .*E0010/)
   expect(named.text).toContain('&lt;b&gt;=DISABLED&lt;/b&gt;')
   expect(unknown.status).toBe(404)
+})
+
+test('Problems leads to the page for HR also where events alone have faults, and blames HR for nothing', async () => {
+  await using world = await openWorld({ client: (await host.tenant()).client, webhook: webhookFeed() })
+  await using console = await openConsole(world)
+  await world.night(staff(5))
+  await receive(world, updated('E0004', 'Lead', '2026-11-20T02:10:00.000Z', { start: '2026-02-31' }))
+  await later(world, 6)
+  const olga = createVisitor(console.url, 'olga.operator')
+  const [problems, forHr] = [await olga.get('/problems'), await olga.get('/problems/hr')]
+
+  expect(problems.text).toContain('href="/problems/hr"')
+  expect(problems.text).not.toContain('HR has to correct')
+  expect(forHr.text).toContain('HR has to correct 1 field or event of 1 person.')
+  expect(forHr.text).toContain('1 field in employee.start')
+  expect(forHr.text).toMatch(/event 1, item 1/)
 })
 
 test('the files have every row, and names and cells for those alone who may see them', async () => {

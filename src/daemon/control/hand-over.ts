@@ -35,9 +35,9 @@ async function listOf(ctx: ControlContext, { connection, values, perGroup }: Lis
   return list
 }
 
-/** Adds the names of people to faults. */
+/** Adds the names of people to lists that have their keys. */
 export function namesFor(sync: Pick<SyncContext, 'store' | 'connections'>): AddNames {
-  return (faults) => withNames({ sync }, faults, { values: true })
+  return (people) => withNames({ sync }, people, { values: true })
 }
 
 /** The connections that read along with another one, each with that one. */

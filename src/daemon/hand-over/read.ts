@@ -1,10 +1,12 @@
 import type { HandOver } from '../../contract/control/hand-over.ts'
 import { type HandOverFault, listHandOverFaults } from '../../store/rejects/hand-over.ts'
 import type { Db } from '../../store/schema.ts'
-import { buildHandOver, type NamedFault } from './build.ts'
+import { buildHandOver } from './build.ts'
 
-/** Adds the names of people; called only where names may be shown. */
-export type AddNames = (faults: readonly HandOverFault[]) => Promise<readonly NamedFault[]>
+type Keyed = { readonly connection: string; readonly identityId: string | null }
+
+/** Adds the names of people, in the same order; called only where names may be shown. */
+export type AddNames = (people: readonly Keyed[]) => Promise<readonly { readonly name?: string | null }[]>
 
 /** For each linked connection, the one whose export it reads along with. */
 export type Leaders = ReadonlyMap<string, string>
@@ -25,8 +27,21 @@ export async function readHandOver(
 ): Promise<{ readonly list: HandOver; readonly faults: readonly HandOverFault[] }> {
   const faults = await listHandOverFaults(db, { connections, now })
   const listed = withoutRepeats(faults, leaders)
-  const named = addNames === null ? listed : await addNames(listed)
-  return { list: buildHandOver(named, { now, values: addNames !== null, perGroup }), faults }
+  const list = buildHandOver(listed, { now, values: addNames !== null, perGroup })
+  return { list: addNames === null ? list : await withNamesOf(list, addNames), faults }
+}
+
+/** Looks up the names of the rows that are listed, and of no others. */
+async function withNamesOf(list: HandOver, addNames: AddNames): Promise<HandOver> {
+  const people = list.groups.flatMap(({ connection, rows }) =>
+    rows.map(({ identityId }) => ({ connection, identityId })),
+  )
+  const named = (await addNames(people)).values()
+  const groups = list.groups.map((group) => ({
+    ...group,
+    rows: group.rows.map((row) => ({ ...row, name: named.next().value?.name ?? null })),
+  }))
+  return { ...list, groups }
 }
 
 /** A cell of an export that two connections read is corrected once: the fault of the leader is listed. */
