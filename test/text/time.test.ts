@@ -1,5 +1,16 @@
 import { afterEach, expect, test } from 'vitest'
-import { formatClock, formatTime, isTimeZone, machineTimeZone, useTimeZone, utc } from '../../src/text/time.ts'
+import { renderRestored } from '../../src/cli/commands/restore.ts'
+import { plain } from '../../src/cli/render/text.ts'
+import { renderTokens } from '../../src/cli/render/tokens.ts'
+import {
+  formatClock,
+  formatDate,
+  formatTime,
+  isTimeZone,
+  machineTimeZone,
+  useTimeZone,
+  utc,
+} from '../../src/text/time.ts'
 
 afterEach(() => useTimeZone(utc))
 
@@ -16,6 +27,23 @@ test.each([
   useTimeZone(zone)
   expect(formatTime(at)).toBe(text)
   expect(formatTime(at, utc)).toMatch(/ UTC$/)
+})
+
+test('a day is that of the reader, in sentences of commands too', () => {
+  const at = '2026-11-27T23:30:00.000Z'
+  const token = {
+    ...{ name: 'ci', role: 'viewer', connection: null, state: 'active', expiresAt: null },
+    lastUsedAt: null,
+  }
+  const made = { ...{ revokedAt: null, revokedBy: null, createdBy: 'ana', createdAt: at }, ...token } as const
+  useTimeZone('Europe/Berlin')
+
+  expect(formatDate(at)).toBe('2026-11-28')
+  expect(formatDate(at, utc)).toBe('2026-11-27')
+  expect(renderTokens({ tokens: [{ ...made, id: '1' } as never] }, plain)).toContain('created by ana on 2026-11-28')
+  expect(renderRestored({ madeAt: at, people: 3, runsEnded: 0, entriesLost: 0 }, plain)).toContain(
+    'restored to 2026-11-28 00:30 +01:00',
+  )
 })
 
 test('a clock has seconds, and names its zone', () => {
