@@ -41,7 +41,7 @@ test('a day is that of the reader, in sentences of commands too', () => {
   expect(formatDate(at)).toBe('2026-11-28')
   expect(formatDate(at, utc)).toBe('2026-11-27')
   expect(renderTokens({ tokens: [{ ...made, id: '1' } as never] }, plain)).toContain('created by ana on 2026-11-28')
-  expect(renderRestored({ madeAt: at, people: 3, runsEnded: 0, entriesLost: 0 }, plain)).toContain(
+  expect(renderRestored({ file: 'b', rows: 9, madeAt: at, people: 3, runsEnded: 0, entriesLost: 0 }, plain)).toContain(
     'restored to 2026-11-28 00:30 +01:00',
   )
 })
