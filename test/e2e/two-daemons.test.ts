@@ -147,7 +147,7 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
   },
 )
 
-describe.concurrent('two daemons', { timeout: timeoutMs }, () => {
+describe.concurrent('two daemons', { tags: ['full'], timeout: timeoutMs }, () => {
   test('continue if one of them is paused while it records the result of a batch', async () => {
     await using stack = new AsyncDisposableStack()
     const { site, database } = await open(stack, withRedis)
