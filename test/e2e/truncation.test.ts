@@ -35,8 +35,8 @@ const night2 = night1
   .toSpliced(11, 1)
   .toSpliced(10, 0, 'E16,e16@acme.example,Ôde,,2026-11-16,,Active,Engineer')
 
-// Seven has no factor in common with what repeats in the lines, so that the cuts fall on each part of a line.
-const stride = isFull ? 1 : 7
+// A prime has no factor in common with what repeats in the lines, so that the cuts fall on each part of a line.
+const stride = isFull ? 1 : 17
 
 const bytesOf = (rows: readonly string[]) => Buffer.from(`${[header, ...rows].join('\r\n')}\r\n`)
 
@@ -80,7 +80,7 @@ async function accepting({ accepted, settings = {} }: Before) {
 
   return {
     planOf,
-    /** The plans for the export cut off after each of its bytes (of every seventh in the small form), from one of them on, by the number of bytes. */
+    /** The plans for the export cut off after each of its bytes (of some in the small form), from one of them on, by the number of bytes. */
     async plansOfCuts(bytes: Buffer, from = 0): Promise<Map<number, Planned>> {
       const plans = new Map<number, Planned>()
       for (let length = from; length < bytes.length; length += stride)
