@@ -5,12 +5,13 @@ import { keepSecret, worldMapping } from '../helpers/connected.ts'
 import { serve } from '../helpers/served.ts'
 import { type TestBucket, testBucket } from '../helpers/sources/buckets.ts'
 import { csvOf, openSourceWorkplace } from '../helpers/sources/source-workplace.ts'
+import { isFull } from '../helpers/tier.ts'
 import type { Workplace } from '../helpers/workplace.ts'
 import { type Host, staff, startHost } from '../helpers/world.ts'
 
-/** So many that half of the export is more than a download repeats of what it continues. */
-const headcount = 2200
-const people = staff(headcount)
+/** So much that half of the export is more than a download repeats of what it continues. */
+const headcount = 700
+const people = staff(headcount).map((person) => ({ ...person, title: 'Engineer of engines '.repeat(9).trim() }))
 const bytes = Buffer.byteLength(csvOf(people))
 const half = Math.floor(bytes / 2)
 /** A download repeats the last bytes of what it continues, to see that the object still has them. */
@@ -25,7 +26,9 @@ afterAll(() => host[Symbol.asyncDispose]())
 /** Whether a request is for the export, and none for a list. */
 const isExport = (url = '') => url.split('?')[0]?.endsWith('/people.csv') === true
 
-describe.each(['s3', 'azure'] as const)('an export in a bucket of %s', (provider) => {
+const providers = ['s3', 'azure'] as const
+
+describe.each(isFull ? providers : providers.slice(0, 1))('an export in a bucket of %s', (provider) => {
   test('whose download a kill of the daemon breaks is fetched to its end after the restart, and read once', async () => {
     await using bucket = await testBucket(provider)
     await using workplace = await connectTo(bucket)
