@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { excessOf, violationsOn } from '../helpers/axe.ts'
 import { configuredConnection, openConfiguredDaemon } from '../helpers/configured.ts'
 import { startChromium } from '../helpers/servers/chromium.ts'
+import { isFull } from '../helpers/tier.ts'
 import { newWindow, textOf } from './windows.ts'
 
 const settings = '/connections/hr/settings'
@@ -62,7 +63,7 @@ async function openSettings(
 
 test.each([
   ['with scripts on a wide screen', { width: 1440 }],
-  ['with scripts on a tablet in the dark', { width: 768, dark: true }],
+  ...(isFull ? [['with scripts on a tablet in the dark', { width: 768, dark: true }] as const] : []),
   ['without scripts on a phone', { scripts: false, width: 360 }],
   ['with scripts on a phone', { width: 390, dark: true }],
 ] as const)(
