@@ -216,7 +216,7 @@ describe('faults', () => {
     expect(await problemsOf(world)).toEqual([])
   })
 
-  test('a batch that is too large is halved until it passes, in a session as well', { tags: ['full'] }, async () => {
+  test('a batch that is too large is halved until it passes, in a session as well', async () => {
     for (const deliver of ['session', 'direct'] as const) {
       await using opened = await open({ deliver })
       const { world, client } = opened

@@ -84,7 +84,7 @@ describe.each(databases)('known faults on $name', ({ createDatabase }) => {
     })
   })
 
-  test('are known even if more rows are rejected than are stored one by one', { tags: ['full'] }, async () => {
+  test('are known even if more rows are rejected than are stored one by one', async () => {
     await using opened = await open()
     const { night, approve, tally } = opened
     const count = rejectsKept + 20

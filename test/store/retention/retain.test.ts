@@ -297,7 +297,7 @@ test('a decided export is known for as long as it is in the folder, and deleted 
   expect((await peopleOn(client)).get('E0003')?.separatedAt).not.toBeNull()
 })
 
-test('an export that was not yet archived is not deleted', { tags: ['full'] }, async () => {
+test('an export that was not yet archived is not deleted', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   const { db } = world.sync.store

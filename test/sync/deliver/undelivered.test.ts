@@ -125,7 +125,7 @@ test('a closed person is listed as undelivered and in doubt, and arrives once th
   expect(await problemsOf(world)).toEqual([])
 })
 
-test('a closed person is in doubt even if the process ends before its attempt does', { tags: ['full'] }, async () => {
+test('a closed person is in doubt even if the process ends before its attempt does', async () => {
   await using opened = await open()
   const { world } = opened
   const { db } = world.sync.store

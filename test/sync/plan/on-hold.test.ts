@@ -151,9 +151,7 @@ describe.each(databases)('a held plan on $name', ({ createDatabase }) => {
     expect((await opened.people()).size).toBe(30)
   })
 
-  test('holds corrections, and future dates that move into the past, if departures are in doubt', {
-    tags: ['full'],
-  }, async () => {
+  test('holds corrections, and future dates that move into the past, if departures are in doubt', async () => {
     const stack = new AsyncDisposableStack()
     await using _ = stack
     const { client } = await host.tenant()

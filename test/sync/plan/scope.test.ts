@@ -101,7 +101,7 @@ describe('a person who falls out of scope', () => {
     ])
   })
 
-  test('is not separated again, and is not brought back', { tags: ['full'] }, async () => {
+  test('is not separated again, and is not brought back', async () => {
     const gone = entry('ada', {
       desired: { identityId: 'ada', separatedAt: '2026-11-01T00:00:00.000Z' },
       inferred: true,

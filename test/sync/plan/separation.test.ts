@@ -298,9 +298,7 @@ describe('people whom only the platform knows', () => {
     expect(await opened.keys()).toEqual(['E0002'])
   })
 
-  test('exclude people with a row in the export, even if it is unreadable or waits for its day', {
-    tags: ['full'],
-  }, async () => {
+  test('exclude people with a row in the export, even if it is unreadable or waits for its day', async () => {
     await using opened = await open()
     const { world } = opened
     Object.assign(world.connection.feeds.source ?? {}, { mapping: withDays })

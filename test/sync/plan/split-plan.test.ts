@@ -132,9 +132,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect((await eventsOf(world)).filter((state) => state === 'rejected').length).toBe(8)
   })
 
-  test('every departure stays in the plan even if more people wait than fit on a page', {
-    tags: ['full'],
-  }, async () => {
+  test('every departure stays in the plan even if more people wait than fit on a page', async () => {
     await using opened = await open()
     const { db } = opened.world.sync.store
     const context = nightly({ mode: 'delta', asOf: '2026-11-20T02:30:00.000Z' })

@@ -117,7 +117,7 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect((await peopleOn(client)).has('N1')).toBe(true)
   })
 
-  test('does not take the two keys apart that look like one person', { tags: ['full'] }, async () => {
+  test('does not take the two keys apart that look like one person', async () => {
     await using opened = await open()
     const { world, separated } = opened
     const company = staff(20)
@@ -357,9 +357,7 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     expect(second).toMatchObject({ state: 'held', counts: { return: 7 } })
   })
 
-  test('can be cancelled with the rest still held; a rejected rest leaves the part as it was delivered', {
-    tags: ['full'],
-  }, async () => {
+  test('can be cancelled with the rest still held; a rejected rest leaves the part as it was delivered', async () => {
     await using opened = await open()
     const { world, separated } = opened
     const held = await heldRun(world)

@@ -71,9 +71,7 @@ describe.each(databases)('a part of a held plan of events on $name', ({ createDa
     expect([await emailOf('E0001'), await emailOf('E0003')]).toEqual(['new-e0001@acme.example', 'e3@acme.example'])
   })
 
-  test('leaves an event about several people with the rest until the last of them is approved', {
-    tags: ['full'],
-  }, async () => {
+  test('leaves an event about several people with the rest until the last of them is approved', async () => {
     const both = [readdressed('E0001'), readdressed('E0002')]
     await using opened = await open([JSON.stringify(both), readdressed('E0003')])
     const { world, held } = opened
@@ -110,9 +108,7 @@ describe.each(databases)('a part of a held plan of events on $name', ({ createDa
     expect(await leavingDate()).toBe('2026-12-31')
   })
 
-  test('settles all events about its people, also those that later ones of the plan replaced', {
-    tags: ['full'],
-  }, async () => {
+  test('settles all events about its people, also those that later ones of the plan replaced', async () => {
     await using opened = await open([
       readdressed('E0001', 'first@acme.example'),
       { ...readdressed('E0001'), at: '2026-11-20T02:11:00.000Z' },

@@ -165,7 +165,7 @@ test('a day of HR that is far ahead is a contradiction', { tags: ['full'] }, asy
   expect(await alerts(world)).toEqual([expect.stringMatching(/^stated_departures: HR still states 1 person/)])
 })
 
-test('a person whom HR drops, and then states as employed again, stays separated', { tags: ['full'] }, async () => {
+test('a person whom HR drops, and then states as employed again, stays separated', async () => {
   await using opened = await open()
   const { world, dayOf, night } = opened
   await stateDeparture(world.sync, { ...ana, identityId: 'E0003' })
@@ -422,7 +422,7 @@ test('one person does not approve the plan of an emergency that they stated alon
   expect([alone, await dayOf('E0003')]).toEqual([null, '2026-11-20'])
 })
 
-test('every channel gets an emergency, whatever its connections and kinds', { tags: ['full'] }, async () => {
+test('every channel gets an emergency, whatever its connections and kinds', async () => {
   await using opened = await open(twoPeople)
   const { sync, clock } = opened.world
   await stateDeparture(sync, { ...ana, identityId: 'E0003', emergency: true })
@@ -462,7 +462,7 @@ test('the alert of an emergency is timed by the emergencies alone', { tags: ['fu
   ])
 })
 
-test('an emergency is refused where nobody has to wait', { tags: ['full'] }, async () => {
+test('an emergency is refused where nobody has to wait', async () => {
   await using opened = await open()
   const emergency = { ...ana, identityId: 'E0003', emergency: true }
 

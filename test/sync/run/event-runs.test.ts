@@ -407,7 +407,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(leavers.length).toBe(7)
     })
 
-    test('many small plans do not evade the limit of a large one', { tags: ['full'] }, async () => {
+    test('many small plans do not evade the limit of a large one', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -594,7 +594,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       ])
     })
 
-    test('delete only once, even if both are approved', { tags: ['full'] }, async () => {
+    test('delete only once, even if both are approved', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
@@ -631,7 +631,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect(people.get('E0099')?.separatedAt).toBeNull()
     })
 
-    test('an event that arrives late does not undo the export that came after it', { tags: ['full'] }, async () => {
+    test('an event that arrives late does not undo the export that came after it', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(change(staff(20), { id: 'E0003', title: 'Director' }), { asOf: '2026-11-20T01:00:00.000Z' })
@@ -1072,9 +1072,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
       expect((await world.runOf(held.id)).sent.delete).toEqual({ requests: 0, people: 0 })
     })
 
-    test('is made again without a person who was retracted since; a requested retraction continues to wait', {
-      tags: ['full'],
-    }, async () => {
+    test('is made again without a person who was retracted since; a requested retraction continues to wait', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })

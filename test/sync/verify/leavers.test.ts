@@ -254,7 +254,7 @@ describe('an acknowledged departure', () => {
     expect(await clock(world, 'E0010')).toMatchObject({ state: 'effective' })
   })
 
-  test('is read in turn if more of them are not effective than are looked up at once', { tags: ['full'] }, async () => {
+  test('is read in turn if more of them are not effective than are looked up at once', async () => {
     await using opened = await open()
     const { world, sync } = opened
     const keys = people.slice(0, 5).map(({ id }) => id)

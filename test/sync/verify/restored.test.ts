@@ -115,7 +115,7 @@ test('a restore brings nobody back who left since, and undoes nothing newer', as
   expect(after.get('E0002')?.jobTitle).toBe('Newest')
 })
 
-test('a restore neither confirms nor repeats a stated departure', { tags: ['full'] }, async () => {
+test('a restore neither confirms nor repeats a stated departure', async () => {
   await using folder = await temporaryFolder()
   await using testDatabase = await createPostgresDatabase()
   const { client } = await host.tenant()
@@ -228,9 +228,7 @@ async function runOfOther(world: World, people: Parameters<World['night']>[0], t
   expect((await world.runOf(id)).state).toBe('finished')
 }
 
-test('what the store learned after a restore confirms no departure that is stated again by two people', {
-  tags: ['full'],
-}, async () => {
+test('what the store learned after a restore confirms no departure that is stated again by two people', async () => {
   await using folder = await temporaryFolder()
   await using testDatabase = await createPostgresDatabase()
   const { client } = await host.tenant()
