@@ -74,7 +74,12 @@ describe('the settings of an HTTP source', () => {
       'oauth2',
       'http:// is not encrypted',
     ],
-    ['a login over plain http', { login: { ...login, url: 'http://login.example/' } }, 'login', 'http:// is not encrypted'],
+    [
+      'a login over plain http',
+      { login: { ...login, url: 'http://login.example/' } },
+      'login',
+      'http:// is not encrypted',
+    ],
     ['a grant without its secret', { oauth2: { ...clientCredentials, clientSecret: undefined } }, 'oauth2', ''],
     [
       'a parameter that another setting sends',

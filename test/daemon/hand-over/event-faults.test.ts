@@ -30,7 +30,8 @@ async function open(...events: readonly HrEvent[]) {
     world,
     db,
     received,
-    read: async () => await readHandOver(db, { connections: ['acme'], leaders: new Map(), now: world.clock.now, addNames: null }),
+    read: async () =>
+      await readHandOver(db, { connections: ['acme'], leaders: new Map(), now: world.clock.now, addNames: null }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
