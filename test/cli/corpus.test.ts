@@ -34,7 +34,9 @@ async function fromFileToPlatform(file: string, ...args: string[]) {
   const platform = ['--platform-url', host.platform.baseUrl, '--key-file', join(installation, 'key')]
   const init = await call(['init', '--yes', '--source', join(fixtures, file), '--out', out, ...platform, ...args])
   if (init.exit !== 0) return { exits: [init.exit], said: init.stderr, people: new Map(), left: [] }
-  await appendFile(out, `database: ${database.at}\n`)
+  // Its address may have a password, which is refused in the configuration itself.
+  await writeFile(join(installation, 'database'), database.at)
+  await appendFile(out, 'database: ${file:database}\n')
   const check = await call(['check', '--config', out])
   const plan = await call(['plan', '--config', out])
   const sync = await call(['sync', '--config', out])

@@ -21,6 +21,8 @@ beforeAll(async () => {
   const { key } = await host.tenant()
   await writeFile(join(folder, 'key'), `${key}\n`)
   database = await createPostgresDatabase()
+  // Its address may have a password, which is refused in the configuration itself.
+  await writeFile(join(folder, 'database'), database.at)
 })
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
@@ -42,7 +44,7 @@ async function firstHour(name: string, ...args: string[]) {
 
 /** What `check` says of a written configuration, with a database that need not be made. */
 async function checkOf(configFile: string) {
-  await appendFile(configFile, `database: ${database.at}\n`)
+  await appendFile(configFile, 'database: ${file:database}\n')
   return await call(['check', '--config', configFile])
 }
 
