@@ -1,10 +1,11 @@
-import { parse } from 'yaml'
+import { isAlias, parseDocument, visit } from 'yaml'
 import type { Reading } from '../../connectors/connector.ts'
 import type { ConnectionColumns, ConnectionSettings as SettingsView } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
+import type { ClassifiedValue } from '../../identity/mapping/classified.ts'
 import { foldValue } from '../../identity/mapping/fold-value.ts'
 import { type ColumnFinder, columnFinder } from '../../identity/mapping/headers.ts'
-import type { Mapping } from '../../identity/mapping/mapping.ts'
+import { Mapping } from '../../identity/mapping/mapping.ts'
 import { sourceNames, type TextRule } from '../../identity/mapping/text-rules.ts'
 import { fieldNames } from '../../identity/record.ts'
 import { countValues } from '../proposal/cells.ts'
@@ -45,9 +46,9 @@ export async function sampleColumns(reading: Reading, mapping: Mapping, signal: 
   return {
     columns: reading.headers.filter((header) => header.trim() !== ''),
     fields: status ? [...fields, { field: 'status', ...status }] : fields,
-    statuses: mapping.status
-      ? countValues(cells).map((count) => ({ ...count, means: meaningOf(mapping.status, count.value) }))
-      : [],
+    statuses: countValues(cells)
+      .filter(({ value }) => !isListed(mapping.status?.blankWhen, value))
+      .map((count) => ({ ...count, means: meaningOf(mapping.status, count.value) })),
     rows,
   }
 }
@@ -70,21 +71,35 @@ function origin(rule: TextRule | undefined, find: ColumnFinder): Origin {
 }
 
 function meaningOf(rule: Mapping['status'], value: string): Meaning {
-  const has = (list: readonly string[] = []) => list.some((one) => foldValue(one) === foldValue(value))
-  return has(rule?.leftWhen) ? 'left' : has(rule?.employedWhen) ? 'employed' : 'open'
+  return isListed(rule?.leftWhen, value) ? 'left' : isListed(rule?.employedWhen, value) ? 'employed' : 'open'
+}
+
+function isListed(list: readonly string[] | undefined, value: string): boolean {
+  return list?.some((one) => foldValue(one) === foldValue(value)) ?? false
 }
 
 type Sections = Readonly<Partial<Record<'mapping' | 'leaving', string>>>
 
+type Changed = {
+  readonly sections: SettingsView['sections']
+  /** As it is in effect, without classified values. */
+  readonly mapping: Mapping
+  readonly classified: readonly ClassifiedValue[]
+}
+
 /** The parts of a connection in which the choices are written. Parts that stay are left out. */
 export function chosenSections(
-  sections: SettingsView['sections'],
-  mapping: Mapping,
+  { sections, mapping, classified }: Changed,
   { fields: { status: statusColumn, ...fields }, statuses }: ColumnChoices,
 ): Sections {
   const textOf = (name: string) => sections.find(({ section }) => section === name)?.text ?? ''
   const [columns, leaving] = [textOf('mapping'), textOf('leaving')]
-  const written = Object.entries(fields).reduce((text, [field, column]) => withColumn(text, field, column), columns)
+  if (statusColumn === null) throw new Failure('usage', 'to read no status, set "status: null" in YAML')
+  refuseClassified(statuses, classified)
+  const written = Object.entries(fields).reduce(
+    (text, [field, column]) => withColumn(text, { field, column, mapping }),
+    columns,
+  )
   const judged = withStatus(leaving, mapping.status, { column: statusColumn ?? null, statuses })
   return {
     ...(written !== columns && { mapping: written }),
@@ -92,8 +107,18 @@ export function chosenSections(
   }
 }
 
+/** Refuses a part in which an anchor, an alias or a reference stands: a change would be another one than it looks. */
 function settingsOf(text: string): Readonly<Record<string, unknown>> {
-  const settings: unknown = parse(text)
+  const document = parseDocument(text)
+  let isPlain = !text.includes('${')
+  visit(document, {
+    Node: (_key, node) => {
+      if (isAlias(node) || node.anchor !== undefined) isPlain = false
+    },
+  })
+  if (!isPlain)
+    throw new Failure('conflict', 'the settings have an anchor, an alias or a reference: change the columns in YAML')
+  const settings: unknown = document.toJS()
   return isRecord(settings) ? settings : {}
 }
 
@@ -101,14 +126,33 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Other settings of the field, such as the format of its dates, stay. */
-function withColumn(text: string, field: string, column: string | null): string {
+type Fields = Readonly<Record<string, (TextRule & Readonly<Record<string, unknown>>) | undefined>>
+type FieldChoice = { readonly field: string; readonly column: string | null; readonly mapping: Mapping }
+
+/** Other settings of the field, such as the format of its dates, stay: a rule with a column takes none of them from the preset. */
+function withColumn(text: string, { field, column, mapping }: FieldChoice): string {
   const { preset, fields } = settingsOf(text)
-  const rule = isRecord(fields) ? fields[field] : undefined
+  const own = isRecord(fields) ? fields[field] : undefined
+  const path = ['fields', field]
   // A field of the preset is taken out by null; one that only stands here is removed.
-  if (column === null) return withSetting(text, ['fields', field], preset === undefined ? undefined : null)
-  if (!isRecord(rule)) return withSetting(text, ['fields', field], column)
-  return withSource(text, ['fields', field], rule, column)
+  if (column === null) return withSetting(text, path, preset === undefined ? undefined : null)
+  const options = optionsOf((mapping.fields as Fields)[field], field)
+  if (!isRecord(own))
+    return withSetting(text, path, Object.keys(options).length === 0 ? column : { column, ...options })
+  const missing = Object.entries(options).filter(([name]) => !(name in own))
+  const whole = missing.reduce((rest, [name, value]) => withSetting(rest, [...path, name], value), text)
+  return withSource(whole, path, own, column)
+}
+
+/** The settings of a rule besides the source of its text that are not the usual ones. */
+function optionsOf(rule: Fields[string], field: string): Readonly<Record<string, unknown>> {
+  const plain = (Mapping.parse({ fields: { identityId: 'a', [field]: 'a' } }).fields as Fields)[field] ?? {}
+  const isUsual = (name: string, value: unknown) =>
+    JSON.stringify(value) === JSON.stringify((plain as Readonly<Record<string, unknown>>)[name])
+  const options = Object.entries(rule ?? {}).filter(
+    ([name, value]) => !isSource(name) && name !== 'optional' && !isUsual(name, value),
+  )
+  return Object.fromEntries(options)
 }
 
 /** Puts a column in the place of the source of a rule's text. */
@@ -116,6 +160,18 @@ function withSource(text: string, path: readonly string[], rule: object, column:
   const others = sourceNames.filter((name) => name !== 'column' && name in rule)
   const without = others.reduce((rest, name) => withSetting(rest, [...path, name], undefined), text)
   return withSetting(without, [...path, 'column'], column)
+}
+
+/** A word in no list has the meaning that an operator gave it: it would not hold the plan. */
+function refuseClassified(statuses: ColumnChoices['statuses'], classified: readonly ClassifiedValue[]): void {
+  for (const [value, means] of Object.entries(statuses)) {
+    const earlier = classified.find((one) => one.field === 'status' && one.value === foldValue(value))
+    if (means === 'open' && earlier)
+      throw new Failure(
+        'conflict',
+        `"${value}" was classified as ${earlier.meaning}, which applies where no list has it: choose what it means`,
+      )
+  }
 }
 
 type StatusChoices = { readonly column: string | null; readonly statuses: ColumnChoices['statuses'] }
@@ -149,10 +205,8 @@ function isSource(name: string): boolean {
 
 /** The list with the chosen values of its meaning and without the others; the same list if nothing changes. */
 function listed(list: readonly string[], chosen: readonly (readonly [string, Meaning])[], means: Meaning) {
-  const isSame = (a: string, b: string) => foldValue(a) === foldValue(b)
-  const kept = list.filter((value) => !chosen.some(([one, other]) => isSame(one, value) && other !== means))
-  const added = chosen.flatMap(([value, one]) =>
-    one === means && !kept.some((listedValue) => isSame(listedValue, value)) ? [value] : [],
-  )
+  const others = chosen.flatMap(([value, one]) => (one === means ? [] : [value]))
+  const kept = list.filter((value) => !isListed(others, value))
+  const added = chosen.flatMap(([value, one]) => (one === means && !isListed(kept, value) ? [value] : []))
   return kept.length === list.length && added.length === 0 ? list : [...kept, ...added]
 }

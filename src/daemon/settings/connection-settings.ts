@@ -93,7 +93,8 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
       if (digest !== opened.digest) throw new Failure('conflict', movedText(config))
       const { mapping } = requireColumns(parts, connection, opened)
       const sections = opened.sections.map(({ name, text }) => ({ section: name, text }))
-      return { digest, sections: chosenSections(sections, mapping, choices) }
+      const classified = await listClassifiedValues(sync.store.db, connection)
+      return { digest, sections: chosenSections({ sections, mapping, classified }, choices) }
     },
     async preview(connection, typed, { effect, signal }) {
       const opened = await open(connection)
@@ -278,13 +279,19 @@ async function settingsView(parts: SettingsParts, { connection, opened, actor }:
 }
 
 /** The source of a connection whose columns a person can choose. */
-function requireColumns({ toSync }: SettingsParts, connection: string, { current, hidden, trouble }: OpenedFile) {
+function requireColumns(
+  { toSync }: SettingsParts,
+  connection: string,
+  { current, hidden, trouble, sections }: OpenedFile,
+) {
   const one = current?.connections.get(connection)
   if (!current || !one) throw new Failure('conflict', trouble ?? `the file has no connection ${connection}`)
   const source = one.records ? undefined : toSync(current, one).feeds.source
   if (source === undefined) throw new Failure('conflict', 'this connection reads no export of people')
   if (hidden.has('mapping') || hidden.has('leaving'))
     throw new Failure('conflict', 'a secret may stand beside the columns: change them in the file itself')
+  if (!sections.some(({ name }) => name === 'mapping'))
+    throw new Failure('conflict', trouble ?? 'the settings of the source do not stand in lines of their own')
   return source
 }
 

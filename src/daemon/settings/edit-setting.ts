@@ -55,5 +55,9 @@ function withInner(text: string, { indent, members }: Block, inner: string): str
   const before = linesOf(text)
     .slice(0, members[0]?.from)
     .map((line) => line.trimEnd())
-  return [...before, ...inner.split('\n').map((line) => (line === '' ? '' : `${' '.repeat(indent)}${line}`))].join('\n')
+  const after = linesOf(text)
+    .slice(members.at(-1)?.to)
+    .map((line) => line.trimEnd())
+  const changed = inner.split('\n').map((line) => (line === '' ? '' : `${' '.repeat(indent)}${line}`))
+  return [...before, ...changed, ...after].join('\n')
 }

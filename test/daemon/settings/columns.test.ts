@@ -1,6 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { ConnectionColumns } from '../../../src/contract/control/settings-changes.ts'
+import { readPresets } from '../../../src/daemon/config/presets.ts'
+import { chosenSections } from '../../../src/daemon/settings/columns.ts'
+import { Mapping, mergePreset } from '../../../src/identity/mapping/mapping.ts'
 import { openConfiguredDaemon } from '../../helpers/configured.ts'
 import { tokenIn } from '../../helpers/first-visit.ts'
 
@@ -68,6 +72,51 @@ test('a status of the preset is written out, because a status of the configurati
   expect(leaving).toMatch(/^status:\n {2}column: \[ .*Status \]\n/)
   expect(leaving).toMatch(/employedWhen: \[[^\]]*Sabbatical/)
   expect(leaving).not.toMatch(/employedWhen: \[[^\]]*\bActive\b/)
+})
+
+test('a field of a preset keeps everything that the preset says about it, whatever column is chosen', async () => {
+  const presets = await readPresets()
+  for (const [name, { mapping }] of presets) {
+    const before = Mapping.safeParse(mergePreset(mapping, {}))
+    if (!before.success) continue
+    for (const field of Object.keys(before.data.fields)) {
+      const sections = [{ section: 'mapping' as const, text: `preset: ${name}` }]
+      const choices = { fields: { [field]: 'Another' }, statuses: {} }
+      const chosen = chosenSections({ sections, mapping: before.data, classified: [] }, choices)
+      const after = Mapping.parse(mergePreset(mapping, parse(chosen.mapping ?? '')))
+
+      expect(ruleOf(after, field), `${name}: ${field}`).toEqual({ ...ruleOf(before.data, field), column: 'Another' })
+    }
+  }
+})
+
+/** The rule of a field without the source of its text, and without what only a preset says: that the column may be missing. */
+function ruleOf({ fields }: Mapping, field: string): object {
+  const rule: object = fields[field as keyof typeof fields] ?? {}
+  const left = ['firstOf', 'template', 'expression', 'optional']
+  return Object.fromEntries(Object.entries(rule).filter(([name, value]) => value !== undefined && !left.includes(name)))
+}
+
+test('a word that was classified cannot be made unknown, because its classification would apply', async () => {
+  const { digest } = await readColumns()
+  const classified = await daemon.post('/connections/hr/values', { value: 'Gone', as: 'left' })
+  const refused = await daemon.post(path, { digest, statuses: { gone: 'open' } })
+
+  expect(classified.status).toBeLessThan(300)
+  expect(refused).toMatchObject({ status: 409 })
+  expect(JSON.stringify(refused.body)).toContain('was classified as left')
+})
+
+test.each([
+  ['an alias', 'fields: { identityId: *key, email: { column: Email } }'],
+  ['a reference', "fields: { identityId: { column: Employee ID }, email: { column: '${env:COLUMN}' } }"],
+])('settings with %s are changed in YAML', (_what, text) => {
+  const mapping = Mapping.parse({ fields: { identityId: 'Employee ID', email: 'Email' } })
+  const changed = { sections: [{ section: 'mapping' as const, text }], mapping, classified: [] }
+
+  expect(() => chosenSections(changed, { fields: { email: 'Mail' }, statuses: {} })).toThrow(
+    'change the columns in YAML',
+  )
 })
 
 test('choices are refused if the file was changed by somebody else, and no setting of them is stored', async () => {

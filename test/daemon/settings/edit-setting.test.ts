@@ -40,6 +40,12 @@ test('into nothing, a mapping is written; the last member takes its mapping with
   expect(withSetting('a: 1\nfields:\n  email: Mail', ['fields', 'email'], undefined)).toBe('a: 1')
 })
 
+test('a comment below the last member of a mapping stays', () => {
+  const text = 'fields:\n  email: Mail\n# status: { column: State }'
+
+  expect(withSetting(text, ['fields', 'email'], 'Other')).toBe(text.replace('Mail', 'Other'))
+})
+
 test('what an alias stands for is not changed', () => {
   const text = 'base: &base { email: Mail }\nfields: *base'
 
