@@ -226,7 +226,7 @@ type RosterRunQuery = {
 
 /**
  * Whether a roster run has handled what was due at that time, or will. A failed run counts only until `failedBefore`, so that it is not
- * repeated at once. A held run counts until its plan expires.
+ * repeated at once. A held run counts until its plan expires. A part of a plan handles its own people only, and a superseded run nobody.
  */
 export async function hasRosterRunSince(
   db: Db,
@@ -237,6 +237,8 @@ export async function hasRosterRunSince(
     .select('id')
     .where('connection', '=', connection)
     .where('feed', '=', 'roster')
+    .where('part_of_run_id', 'is', null)
+    .where('state', '<>', 'superseded')
     .where(
       sql<boolean>`case when state in ('waiting', 'reading') then true
         when state = 'failed' then finished_at > ${failedBefore}

@@ -4,7 +4,7 @@ import { Failure } from '../../../src/errors.ts'
 import { personOf } from '../../../src/store/history/history.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { SourceFeed } from '../../../src/sync/context/context.ts'
-import { approveRun, rejectRun, requestDueRuns, requestRun } from '../../../src/sync/sync.ts'
+import { approveRun, previewPart, rejectRun, requestDueRuns, requestRun } from '../../../src/sync/sync.ts'
 import { lastRun, later, receive, webhookFeed } from '../../helpers/events.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { refuse } from '../../helpers/servers/refuse.ts'
@@ -221,6 +221,30 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect(none).toBeNull()
     expect(await separatedAt('E0001')).toBe('2026-11-23T00:00:00.000Z')
     expect((await runsOf(world)).filter(({ feed }) => feed === 'roster').length).toBe(1)
+  })
+
+  test('a plan of which a part was approved is made again each time it has expired', async () => {
+    await using opened = await open()
+    const { world, separatedAt } = opened
+    const ids = staff(6).map(({ id }) => id)
+    await world.night(leaving(...ids))
+    await tick(world, '2026-11-22T23:00:00.000Z')
+    const held = await lastRun(world)
+    const part = { people: ['E0001', 'E0002'] }
+    const { digest } = await previewPart(world.sync, { runId: held.id, selection: part })
+    await approveRun(world.sync, { runId: held.id, digest, part, by: 'ops' })
+    await world.drain()
+
+    await tick(world, '2026-11-25T23:00:01.000Z')
+    await tick(world, '2026-11-28T23:00:02.000Z')
+
+    const whole = (await runsOf(world)).filter(({ feed, partOf }) => feed === 'roster' && partOf === null).reverse()
+    expect(whole).toMatchObject([
+      { state: 'superseded' },
+      { state: 'superseded' },
+      { state: 'held', counts: { leave: 4 } },
+    ])
+    expect([await separatedAt('E0002'), await separatedAt('E0003')]).toEqual(['2026-11-23T00:00:00.000Z', null])
   })
 
   test('a rejected plan of due leavers is made again only when another date comes', async () => {
