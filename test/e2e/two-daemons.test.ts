@@ -90,9 +90,10 @@ describe.concurrent.each(isFull ? [withRedis, alone] : [withRedis])(
       const jobs = await jobsOf(stack, opened)
       const askAll = () => Promise.all(daemons.map(({ control }) => control.startRun(acme)))
       await site.night()
-      const gate = site.gateAfter(3, { atMost: 3 })
+      // A process sends three batches of a long run at a time. If one held three, a fourth that it has claimed would wait for them.
+      const gate = site.gateAfter(3, { atMost: 2 })
       await askAll()
-      await gate.reached(3)
+      await gate.reached(2)
 
       await jobs.forget()
       retitle(site, 'Lead')
