@@ -113,7 +113,7 @@ export async function matchesAmong(
   return unread === undefined ? { matches, last, scanned } : { matches, last: unread.identityId, scanned: portionSize }
 }
 
-/** Tells which part of a person matches a search: any part of key or address, or each word any part of the name. */
+/** Makes a test of people: it returns what matches the search, any part of key or address, or a name with each of its words; null if nothing does. */
 function createMatcher(search: string): (person: Candidate) => MatchedBy | null {
   const whole = foldLetters(search)
   const words = foldedWords(search)

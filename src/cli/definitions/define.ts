@@ -60,7 +60,7 @@ export function connectionOption(command: Command): Command {
 export function waitOption(command: Command): Command {
   return command.option(
     '--wait <seconds>',
-    'give up after so many seconds without progress of the platform; the run continues later',
+    'seconds without progress of the platform after which the command ends; the run continues later',
     wholeNumber,
     60,
   )

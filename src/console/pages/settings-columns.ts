@@ -51,7 +51,10 @@ ${
     ? card({
         title: 'What the status words mean',
         id: 'statuses',
-        content: html`<p class="hint">Counted in the first ${pluralize(rows, 'row')}. If you choose another column for the status, save that first: its words show here afterwards.</p>
+        content:
+          statusColumn.column === null
+            ? html`<p class="hint">The status is not read from a single column of this export, so its words are not listed. Save a column for it first, or edit the words as YAML.</p>`
+            : html`<p class="hint">The most frequent words of the first ${pluralize(rows, 'row')}. If you choose another column for the status, save that first: its words show here afterwards.</p>
 ${valuesPart(
   'status',
   statuses.map((one) => ({ ...one, meaning: one.means })),

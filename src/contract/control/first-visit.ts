@@ -19,7 +19,7 @@ export const FirstVisit = z
     trouble: z.string().nullable().describe('Why no first connection can be made here. Null: it can.'),
     file: z.string().describe('The configuration that the connection will be written into.'),
     mostBytes: Count.describe('Maximum size of an export in bytes.'),
-    keptMinutes: Count.describe('After so many minutes without use, an uploaded export is removed.'),
+    keptMinutes: Count.describe('An uploaded export is removed after this time without use.'),
     takesAddresses: z
       .boolean()
       .describe('Whether an address may be given here: only where the platform itself is on this machine.'),

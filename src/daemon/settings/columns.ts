@@ -11,7 +11,7 @@ import { fieldNames } from '../../identity/record.ts'
 import { countValues } from '../proposal/cells.ts'
 import { withSetting } from './edit-setting.ts'
 
-/** The values of a status are counted in so many rows. */
+/** The number of rows in which the values of a status are counted. */
 const maxRows = 5000
 
 /** The columns of an export, and the values of its status. */

@@ -45,6 +45,7 @@ test('after HR renamed columns, the ones that are missing are named, and others 
   const moved = daemon.text.replace('path: people.csv', 'path: renamed.csv')
   await writeFile(daemon.file, moved)
   const read = await readColumns()
+  const page = await (await daemon.visitor()).get(path)
   const { body } = await choose({
     fields: { identityId: 'Worker ID', email: 'Work mail', jobTitle: 'Role', status: 'State' },
     statuses: { gone: 'left' },
@@ -52,6 +53,7 @@ test('after HR renamed columns, the ones that are missing are named, and others 
 
   expect(read.fields).toContainEqual({ field: 'identityId', column: null, written: 'Employee ID' })
   expect(read.fields).toContainEqual({ field: 'status', column: null, written: 'Status' })
+  expect(page.text).toContain('so its words are not listed')
   expect(body.sections).toEqual({
     mapping: `fields:
   identityId: { column: Worker ID }
