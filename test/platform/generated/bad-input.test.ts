@@ -20,12 +20,16 @@ const reachingDatabase = new Set([
   ...['ids of nothing', 'ids of another account', 'queries not storable or too long'],
   ...['numbers out of range', 'texts too long or not storable', 'free objects that cannot be stored'],
 ])
-/** Every operation gets every step-th case of a kind, and the next operation the next one of each. */
-const step = { PostgreSQL: isFull ? 1 : 8, PGlite: 3 }
-const table = everyOperation.map((named, position) => ({
+/** An operation gets every n-th case of a kind at most, and the next operation of that kind the next one of each. */
+const maxSteps = { PostgreSQL: isFull ? 1 : 8, PGlite: 3 }
+/** Each case is sent to this many operations at least, so a kind that concerns few of them keeps more of its cases. */
+const minOperationsPerCase = 4
+const operationsByKind = new Map(
+  kinds.map(({ kind, concerns }) => [kind, everyOperation.filter(({ operation, name }) => concerns(operation, name))]),
+)
+const table = everyOperation.map((named) => ({
   operation: named.name,
   named,
-  position,
   badKinds: kinds.filter(({ concerns }) => concerns(named.operation, named.name)),
 }))
 
@@ -47,19 +51,14 @@ describe.each(databases)('bad requests are refused and change nothing on $name',
     await world[Symbol.asyncDispose]()
   })
 
-  describe.each(entries)('$operation', ({ named, position, badKinds }) => {
+  describe.each(entries)('$operation', ({ named, badKinds }) => {
     const requests = new Map<string, readonly Case[]>()
     let before: Fingerprint
 
     // Reading every table takes longer than most requests do.
     beforeAll(async () => {
       for (const { kind, cases } of badKinds) {
-        const all = await cases(world, named)
-        const ownStep = Math.min(step[engine], all.length)
-        requests.set(
-          kind,
-          all.filter((_case, index) => index % ownStep === position % ownStep),
-        )
+        requests.set(kind, sampleOf(await cases(world, named), { kind, named, maxStep: maxSteps[engine] }))
       }
       before = await world.fingerprint()
     })
@@ -90,6 +89,16 @@ describe.each(databases)('bad requests are refused and change nothing on $name',
     return isBelow(operation.path, request.path) && !declaredStatuses(document, operation).includes(status)
   }
 })
+
+type Sampled = { readonly kind: string; readonly named: NamedOperation; readonly maxStep: number }
+
+/** The cases of a kind that an operation gets. */
+function sampleOf(cases: readonly Case[], { kind, named, maxStep }: Sampled): readonly Case[] {
+  const operations = operationsByKind.get(kind) ?? []
+  const step = Math.min(maxStep, Math.max(Math.floor(operations.length / minOperationsPerCase), 1), cases.length)
+  const first = operations.indexOf(named) % step
+  return cases.filter((_case, index) => index % step === first)
+}
 
 /** Whether a path has as many parts after the prefix as the path of an operation. */
 function isBelow(template: string, path: string): boolean {
