@@ -1,4 +1,4 @@
-import { Document, isMap, parseDocument } from 'yaml'
+import { Document, isMap, isScalar, isSeq, parseDocument, type YAMLSeq } from 'yaml'
 import { Failure } from '../../errors.ts'
 import { type Block, blockAt, linesOf } from './block-members.ts'
 
@@ -24,11 +24,22 @@ function changedMember(text: string, [key = '', ...below]: readonly string[], va
   const parent = below.length === 0 ? document.contents : document.getIn([key], true)
   if (parent !== undefined && parent !== null && !isMap(parent) && below.length > 0)
     throw new Failure('conflict', `${key} is written as an alias or one value: change it in YAML`)
+  const present: unknown = document.getIn([key, ...below], true)
   if (value === undefined) document.deleteIn([key, ...below])
+  else if (Array.isArray(value) && isSeq(present)) setItems(document, present, value)
   // A text in the place of another keeps its comment.
   else document.setIn([key, ...below], isPlain(value) ? value : nodeOf(document, value))
   const isEmpty = !isMap(document.contents) || document.contents.items.length === 0
-  return isEmpty ? '' : document.toString({ lineWidth: 0, singleQuote: true }).trimEnd()
+  // A list whose lines stand below its key without indentation stays so.
+  const indentSeq = !/^- /m.test(text)
+  return isEmpty ? '' : document.toString({ lineWidth: 0, singleQuote: true, indentSeq }).trimEnd()
+}
+
+/** Removes and adds texts of a list. Those that stay keep their comments. */
+function setItems(document: Document, list: YAMLSeq, texts: readonly unknown[]): void {
+  const kept = list.items.filter((item) => isScalar(item) && texts.includes(item.value))
+  const known = new Set(kept.map((item) => isScalar(item) && item.value))
+  list.items = [...kept, ...texts.filter((text) => !known.has(text)).map((text) => document.createNode(text))]
 }
 
 /** Lists stand between brackets in one line, settings in lines of their own. */

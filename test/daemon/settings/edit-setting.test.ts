@@ -35,6 +35,22 @@ test.each<[string, readonly string[], unknown, string]>([
   expect(withSetting(written, path, value)).toBe(expected)
 })
 
+test.each([
+  ['in lines', 'leftWhen:\n  # Paid by others.\n  - Retired # pension\n  - Gone\n  - Dead # sadly'],
+  ['in lines without indentation', 'leftWhen:\n- Retired # pension\n- Gone\n- Dead # sadly'],
+  ['between brackets', 'leftWhen: [ Retired, Gone, Dead ] # of payroll'],
+  ['between brackets in lines', 'leftWhen:\n  [\n    Retired, # pension\n    Gone,\n    Dead # sadly\n  ]'],
+])('texts of a list %s are added and removed, and the others keep their comments', (_how, text) => {
+  const gone = text.replace(/(?:\n *- |\n +)?\bGone\b,? ?/, '')
+  const changed = withSetting(text, ['leftWhen'], ['Retired', 'Dead', 'Left'])
+
+  expect(changed.replace(/(?:,? Left\b|\n *- Left|\n +Left)/, '').replaceAll(/[\s,]/g, '')).toBe(
+    gone.replaceAll(/[\s,]/g, ''),
+  )
+  expect(changed).toContain('Left')
+  expect(changed).not.toContain('Gone')
+})
+
 test('into nothing, a mapping is written; the last member takes its mapping with it', () => {
   expect(withSetting('', ['fields', 'email'], 'Mail')).toBe('fields:\n  email: Mail')
   expect(withSetting('a: 1\nfields:\n  email: Mail', ['fields', 'email'], undefined)).toBe('a: 1')
