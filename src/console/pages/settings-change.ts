@@ -13,7 +13,7 @@ import { formatInstant } from '../../web/words.ts'
 import type { Content } from '../site/frame.ts'
 import type { Action, Fields, PageContext, SharedContext, Site } from '../site/site.ts'
 import { connectionHref, sentence } from '../site/words.ts'
-import { effectCard } from './settings-effect.ts'
+import { effectCards } from './settings-effect.ts'
 import { hashOf, markInput, partInput, sectionTexts, typedSections } from './settings-sections.ts'
 
 const path = '/connections/:connection/settings'
@@ -171,7 +171,7 @@ export async function previewPage(context: PageContext, fields: Fields): Promise
     lead: html`Nothing is saved yet. The file is ${code(settings.file)}.`,
   })}
 ${card({ title: 'In the file', id: 'difference', content: differenceList(difference) })}
-${effectCard(preview)}
+${effectCards(preview)}
 ${saveCard(preview, { context, fields, settings })}`
   return { title, content, section: 'settings' }
 }

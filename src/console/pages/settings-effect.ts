@@ -23,12 +23,19 @@ const figures: readonly Figure[] = [
   },
 ]
 
-/** What a run over the newest export would do, with the settings as they are beside the changed ones. */
-export function effectCard({ effect, effectTrouble }: SettingsPreview): Html | null {
-  if (effect === null && effectTrouble === null) return null
+type Effect = SettingsPreview['linked'][number]['effect']
+
+/** What runs over the newest export would do, with the settings as they are beside the changed ones. */
+export function effectCards({ effect, effectTrouble, linked }: SettingsPreview): Html {
+  return html`${(effect !== null || effectTrouble !== null) && effectCard('On the newest export', 'effect', { effect, effectTrouble })}
+${linked.map(({ connection, ...one }) => effectCard(`On the linked connection ${connection}`, `effect-${connection}`, one))}`
+}
+
+type Known = { readonly effect: Effect; readonly effectTrouble: string | null }
+
+function effectCard(title: string, id: string, { effect, effectTrouble }: Known): Html {
   return card({
-    title: 'On the newest export',
-    id: 'effect',
+    ...{ title, id },
     content:
       effect === null
         ? html`<p class="notice bad">${sentence(`What a run would do is not known: ${effectTrouble}`)}</p>`
@@ -37,8 +44,8 @@ ${effectTable(effect)}${newReasons(effect)}`,
   })
 }
 
-function effectTable({ before, after }: NonNullable<SettingsPreview['effect']>): Html {
-  const rows = figures.map(({ name, of }) => ({ name, before: of(before), after: of(after) }))
+function effectTable({ before, after }: NonNullable<Effect>): Html {
+  const rows = figures.map(({ name, of }) => ({ name, before: before ? of(before) : '–', after: of(after) }))
   const columns: readonly Column<Row>[] = [
     { name: 'Figure', kind: 'row', cell: ({ name }) => name },
     { name: 'Now', kind: 'figure', cell: (row) => row.before },
@@ -52,8 +59,8 @@ function effectTable({ before, after }: NonNullable<SettingsPreview['effect']>):
 }
 
 /** Why the plan would be held, for guards that the present settings pass. */
-function newReasons({ before, after }: NonNullable<SettingsPreview['effect']>): Html | null {
-  const known = new Set(failedGuards(before.guards))
+function newReasons({ before, after }: NonNullable<Effect>): Html | null {
+  const known = new Set(failedGuards(before?.guards ?? []))
   const failed = after.guards.filter(({ ok, name }) => !ok && !known.has(name))
   if (failed.length === 0) return null
   return html`<ul class="lines">${failed.map(({ name, reason }) => html`<li><strong class="bad">${guardName(name)}</strong>: ${reason ?? 'beyond its limit'}</li>`)}</ul>`

@@ -86,6 +86,15 @@ export const SettingsPreview = z
       .nullable()
       .describe('What a run over the newest export would do, with the settings as they are and as they would be.'),
     effectTrouble: z.string().nullable().describe('Why that is not known.'),
+    linked: z
+      .array(
+        z.object({
+          connection: z.string(),
+          effect: z.object({ before: Effect.nullable(), after: Effect }).nullable(),
+          effectTrouble: z.string().nullable(),
+        }),
+      )
+      .describe('The same for linked connections whose settings change too. `before` is null for a new one.'),
   })
   .meta({ id: 'SettingsPreview' })
 export type SettingsPreview = z.infer<typeof SettingsPreview>

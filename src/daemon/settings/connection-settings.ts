@@ -1,7 +1,6 @@
 import type {
   ConnectionColumns,
   SettingsDifference,
-  SettingsEffect,
   SettingsPreview,
   ConnectionSettings as SettingsView,
 } from '../../contract/control/settings-changes.ts'
@@ -15,10 +14,11 @@ import type { InTurn } from '../../system/turns.ts'
 import type { Config } from '../config/config.ts'
 import type { Reloads } from '../config/reload.ts'
 import { isTrial, type VisitParts } from '../proposal/first-parts.ts'
-import { inTime, planList } from '../proposal/plan-list.ts'
+import { inTime } from '../proposal/plan-list.ts'
 import { forbiddenChanges } from './allowed-changes.ts'
 import { type ColumnChoices, chosenSections, sampleColumns } from './columns.ts'
 import { settingsDifference } from './difference.ts'
+import { effectsOf } from './effects.ts'
 import { mistakesIn, type OpenedFile, openFile } from './opened-file.ts'
 import {
   type Actor,
@@ -107,8 +107,11 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
         text: text === null ? '' : changedText(text, connection, difference),
         twoPeople: hasTwoPeople(config, opened),
         ...(effects
-          ? await effectOf(parts, { connection, before: current, after: next, signal })
-          : { effect: null, effectTrouble: null }),
+          ? await effectsOf(
+              { connection, before: current, after: next },
+              { ...parts, signal: AbortSignal.any([signal, parts.signal]) },
+            )
+          : { effect: null, effectTrouble: null, linked: [] }),
       }
     },
     async save(connection, typed, actor) {
@@ -310,44 +313,4 @@ async function columnsOf(parts: SettingsParts, { connection, opened, signal }: T
   }
   const sample = await inTime(AbortSignal.any([signal, parts.signal]), read, 'change the columns in YAML')
   return { ...{ connection, file: parts.config.file, digest: opened.digest }, ...sample }
-}
-
-type ToCompare = {
-  readonly connection: string
-  readonly before: Config
-  readonly after: Config
-  readonly signal: AbortSignal
-}
-
-const longReading = 'save, and look at the plan of the next run'
-
-/** What a run over the newest export would do, with the settings as they are and as they would be. */
-async function effectOf(
-  parts: SettingsParts,
-  { connection, before, after, signal }: ToCompare,
-): Promise<Pick<SettingsPreview, 'effect' | 'effectTrouble'>> {
-  const unknown = (effectTrouble: string) => ({ effect: null, effectTrouble })
-  const either = AbortSignal.any([signal, parts.signal])
-  const effects: SettingsEffect[] = []
-  for (const config of [before, after]) {
-    const one = config.connections.get(connection)
-    if (!one?.source || one.records) return unknown('this connection reads no export of people')
-    try {
-      const planned = { next: config, connection: one, secrets: new Map() }
-      const { preview } = await planList(planned, { ...parts, signal: either, help: longReading })
-      effects.push(effectView(preview))
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error
-      return unknown(`with the settings as they ${config === before ? 'are' : 'would be'}: ${error.message}`)
-    }
-  }
-  const [old, next] = effects
-  return { effect: old && next ? { before: old, after: next } : null, effectTrouble: null }
-}
-
-type Preview = Awaited<ReturnType<typeof planList>>['preview']
-
-function effectView({ rows, records, counts, guards, warnings }: Preview): SettingsEffect {
-  const rejected = counts.rejected + counts.incomplete
-  return { rows, records, rejected, counts, guards: [...guards], warnings: [...warnings] }
 }

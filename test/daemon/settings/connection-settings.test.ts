@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openDatabase } from '../../../src/database/database.ts'
-import { migrations } from '../../../src/store/migrations/index.ts'
-import type { StoreSchema } from '../../../src/store/schema.ts'
-import { beginWriting } from '../../../src/store/settings-changes.ts'
 import { configuredConnection, openConfiguredDaemon } from '../../helpers/configured.ts'
+import { startChild } from '../../helpers/servers/children.ts'
 
 const atThree = { schedule: "# Every night.\nschedule: { cron: '0 3 * * *' }" }
 const atFour = { schedule: "schedule: { cron: '0 4 * * *' }" }
@@ -21,6 +18,11 @@ beforeEach(async () => {
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
 })
+
+async function textOf(part: string): Promise<string> {
+  const { sections } = await daemon.read()
+  return sections.find(({ section }) => section === part)?.text ?? ''
+}
 
 test('a change is saved into its lines, recorded with person and difference, and reloaded', async () => {
   await chmod(daemon.file, 0o640)
@@ -89,6 +91,30 @@ test('the effect on the newest export stands beside what the present settings do
   expect(JSON.stringify(broken.effect?.after.guards.filter(({ ok }) => !ok))).toContain('Nowhere')
 })
 
+test('the effect on linked connections stands beside that on the connection, where their settings change too', async () => {
+  const also = (words: string) => `    also:
+      sister: { target: { name: Sister }, status: { column: Status, leftWhen: [${words}], employedWhen: [Active] } }
+      brother: { target: { name: Brother } }
+`
+  const file = daemon.text + also('Terminated')
+  await writeFile(daemon.file, file)
+  const other = also('Terminated').replace(
+    '[Terminated], employedWhen: [Active]',
+    '[Active], employedWhen: [Terminated]',
+  )
+  const cousin = `${other}      cousin: { target: { name: Cousin } }\n`.replaceAll(/^ {4}/gm, '').trimEnd()
+  const { effect, linked, problems } = await daemon.preview({ other: cousin })
+  const strict = `${await textOf('mapping')}\nonBadCell: rejectRow`
+  const shared = await daemon.preview({ mapping: strict })
+
+  expect(problems).toEqual([])
+  expect(effect?.after).toEqual(effect?.before)
+  expect(linked.map(({ connection }) => connection)).toEqual(['sister', 'cousin'])
+  expect(linked[0]?.effect?.after).not.toEqual(linked[0]?.effect?.before)
+  expect(linked[1]).toMatchObject({ effect: { before: null, after: { counts: { join: 40 } } }, effectTrouble: null })
+  expect(shared.linked.map(({ connection }) => connection)).toEqual(['sister', 'brother'])
+})
+
 test('a file with other bytes than UTF-8 is neither shown nor saved, so that none are lost', async () => {
   const { digest } = await daemon.read()
   const bytes = Buffer.from(`# M\xfcller\n${daemon.text}`, 'latin1')
@@ -139,31 +165,29 @@ test('a change that cannot be written is recorded as failed, and the version bef
 })
 
 test.each([
-  ['before', ['settings.failed'], '0 2 * * *'],
-  ['after', [], '0 3 * * *'],
+  ['before it replaced the file', 'rename', ['settings.failed'], '0 2 * * *'],
+  ['after it replaced the file', 'renamed', [], '0 3 * * *'],
+  ['before the reload', 'reload', [], '0 3 * * *'],
 ] as const)(
-  'of a process that was killed %s it replaced the file, only a change that was not made is recorded as failed',
-  async (when, recorded, cron) => {
-    let now = new Date('2026-11-20T08:00:00Z')
+  'a process that is killed %s leaves a whole file, and only a change that was not made is recorded as failed',
+  async (_when, step, recorded, cron) => {
+    let now = new Date()
     await using killed = await openConfiguredDaemon({ now: () => now })
-    await using store = await openDatabase<StoreSchema>({
-      ...{ at: killed.database.at, schemas: ['rollcall'], migrations },
-    })
-    const after = killed.text.replace('0 2 * * *', '0 3 * * *')
-    const change = { id: randomUUID(), connection: 'hr', file: killed.file, before: killed.text, after, at: now }
-    const [by, principal] = ['ana', 'token:ana']
-    await beginWriting(store.db, { ...change, by, principal, expiresAt: null }, now)
-    if (when === 'after') await writeFile(killed.file, after)
-    const busy = await killed.save(atFour)
-    now = new Date('2026-11-20T08:01:00Z')
+    const child = new URL('children/save-and-die.ts', import.meta.url)
+    const code = await startChild(child, killed.file, step).finish()
+    const text = await killed.config()
+    const busy = step === 'reload' ? null : await killed.save(atFour)
+    now = new Date(now.getTime() + 60_000)
     // Whatever is asked for, also in vain, ends it first.
-    await killed.send('/reject', { id: change.id })
-    const entries = await killed.entries()
+    await killed.send('/reject', { id: randomUUID() })
+    const [entry, ...others] = await killed.entries()
 
-    expect(busy).toMatchObject({ status: 409, body: { message: expect.stringContaining('being saved right now') } })
-    expect(entries).toMatchObject(recorded.map((act) => ({ act, by: 'ana' })))
-    expect(await killed.config()).toContain(cron)
-    expect((await killed.read()).previous === null).toBe(when === 'before')
+    expect(code).toBe(null)
+    expect(text).toBe(killed.text.replace('0 2 * * *', cron))
+    expect(busy?.body.message ?? 'being saved right now').toContain('being saved right now')
+    expect([entry, ...others].map((one) => one?.act)).toEqual([...recorded, 'settings.changed'])
+    expect(entry).toMatchObject({ by: 'ana' })
+    expect((await killed.read()).previous === null).toBe(step === 'rename')
     expect(await killed.save(atFour)).toMatchObject({ status: 200 })
   },
 )
