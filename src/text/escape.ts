@@ -24,6 +24,14 @@ export function escapeText(text: string): string {
   return text.replaceAll(hidden, (char, at: number) => (isLegitimate(char, text, at) ? char : codeOf(char)))
 }
 
+/**
+ * A name from outside without what `escapeText` would escape: blanks and line ends become one space, other hidden characters are left out.
+ */
+export function plainName(text: string): string {
+  const line = text.replaceAll(/\s+/gu, ' ').trim()
+  return line.replaceAll(hidden, (char, at: number) => (isLegitimate(char, line, at) ? char : ''))
+}
+
 /** Like `escapeText` for several lines of our own: line breaks and tabs stay. Texts from outside in it must already be escaped. */
 export function escapeLines(text: string): string {
   if (plainAscii.test(text)) return text

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { escapeJson, escapeLines, escapeText } from '../../src/text/escape.ts'
+import { escapeJson, escapeLines, escapeText, plainName } from '../../src/text/escape.ts'
 import { nasty } from '../helpers/nasty.ts'
 
 describe('a text from outside', () => {
@@ -73,4 +73,14 @@ test.each(Object.entries(nasty))('JSON says %s as escapes, and programs read the
   expect(json).toMatch(/^[\n\P{C}]*$/v)
   expect(json).not.toMatch(/\p{Default_Ignorable_Code_Point}/v)
   expect(JSON.parse(json)).toEqual(document)
+})
+
+test.each([
+  ['a line end', 'Job\r\nTitle', 'Job Title'],
+  ['invisible characters', '\ufeffJob\u00adTi\u200btle\u202e', 'JobTitle'],
+  ['several blanks', ' Last\u00a0 Name\t', 'Last Name'],
+  ['a joiner that belongs to its word', 'می\u200cخواهم', 'می\u200cخواهم'],
+])('a plain name has %s no more, unless it belongs there', (_what, name, expected) => {
+  expect(plainName(name)).toBe(expected)
+  expect(escapeText(plainName(name))).toBe(expected)
 })

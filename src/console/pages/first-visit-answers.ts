@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { ProposedReading, ReadingAnswers } from '../../contract/control/first-visit.ts'
+import { plainName } from '../../text/escape.ts'
 import { address } from '../../web/address.ts'
+import type { Option } from '../../web/forms.ts'
 import type { Fields } from '../site/site.ts'
 import { firstVisitHref } from '../site/words.ts'
 
@@ -16,9 +18,10 @@ export function uploadHref(upload: string, step = '', answers: Answers = {}): st
   return address(`${firstVisitHref}/${encodeURIComponent(upload)}${step}`, answers)
 }
 
-/** The value of a choice that selects a column. */
-export function columnValue(column: string): string {
-  return `${columnPrefix}${column}`
+/** The choice of a column. Settings find the column also by its name without hidden characters. */
+export function columnOption(column: string): Option {
+  const name = plainName(column)
+  return { value: `${columnPrefix}${name}`, name }
 }
 
 /** The name of the form field for a field of the record. */

@@ -11,7 +11,7 @@ import type { Fields, PageContext, Site } from '../site/site.ts'
 import { fieldName, firstVisitHref, sentence } from '../site/words.ts'
 import {
   addValueAnswers,
-  columnValue,
+  columnOption,
   fieldInput,
   notSent,
   readAnswers,
@@ -115,10 +115,7 @@ function questionsPart({ questions, notes }: ProposedReading, fields: Fields): H
         return selectField({
           name: fieldInput('identityId'),
           label: 'Which column holds the key that identifies a person and never changes?',
-          options: [
-            { value: '', name: 'Choose a column' },
-            ...question.choices.map((column) => ({ value: columnValue(column), name: column })),
-          ],
+          options: [{ value: '', name: 'Choose a column' }, ...question.choices.map(columnOption)],
           value: fields(fieldInput('identityId')),
           required: true,
         })
@@ -155,7 +152,7 @@ function leaversPart({ dates, statuses }: Extract<Question, { about: 'leavers' }
       label,
       options: [
         { value: '', name: 'Choose a column' },
-        ...columns.map((column) => ({ value: columnValue(column), name: column })),
+        ...columns.map(columnOption),
         { value: notSent, name: 'none of them' },
       ],
       value: fields(fieldInput(field)),

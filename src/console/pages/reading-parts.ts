@@ -1,10 +1,11 @@
+import { plainName } from '../../text/escape.ts'
 import { type Option, optionList } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { table } from '../../web/tables.ts'
 import { number } from '../../web/words.ts'
 import type { Fields } from '../site/site.ts'
 import { fieldName } from '../site/words.ts'
-import { columnValue, fieldInput, notSent, valueInput } from './first-visit-answers.ts'
+import { columnOption, fieldInput, notSent, valueInput } from './first-visit-answers.ts'
 
 /** A longer value cannot be given a meaning. */
 const maxValueLength = 190
@@ -26,9 +27,9 @@ export function columnSelect(
   fields: Fields,
 ): Html {
   const options: Option[] = [
-    { value: '', name: present },
+    { value: '', name: plainName(present) },
     ...(canBeLeftOut ? [{ value: notSent, name: 'nothing' }] : []),
-    ...columns.filter((one) => one !== column).map((one) => ({ value: columnValue(one), name: one })),
+    ...columns.filter((one) => one !== column).map(columnOption),
   ]
   return html`<select name="${fieldInput(field)}" aria-label="${`Column of ${fieldName(field)}`}">${optionList(options, fields(fieldInput(field)))}</select>`
 }

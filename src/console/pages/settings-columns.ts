@@ -1,4 +1,4 @@
-import type { ConnectionColumns } from '../../contract/control/settings-changes.ts'
+import { ConnectionColumns } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
 import { actionForm, hidden } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
@@ -41,28 +41,16 @@ type FormState = {
 }
 
 function columnsPage(read: ConnectionColumns, { context, fields, refused }: FormState): Content {
-  const { connection, file, digest, statuses, rows } = read
+  const { connection, file, digest, moreColumns } = read
   const title = `Columns of ${connection}`
-  const statusColumn = read.fields.find(({ field }) => field === 'status')
-  const form = html`${hidden('digest', digest)}
-${card({ title: 'Columns', id: 'columns', content: columnsTable(read, fields) })}
-${
-  statusColumn
-    ? card({
-        title: 'What the status words mean',
-        id: 'statuses',
-        content:
-          statusColumn.column === null
-            ? html`<p class="hint">The status is not read from a single column of this export, so its words are not listed. Save a column for it first, or edit the words as YAML.</p>`
-            : html`<p class="hint">The most frequent words of the first ${pluralize(rows, 'row')}. If you choose another column for the status, save that first: its words show here afterwards.</p>
-${valuesPart(
-  'status',
-  statuses.map((one) => ({ ...one, meaning: one.means })),
-  { meanings: statusMeanings, caption: 'What each status means', fields },
-)}`,
-      })
-    : html`<p class="hint">No column says who has left. To read one, add ${code('status')} in YAML.</p>`
-}
+  const form = html`${hidden('digest', digest)}${hidden('shown', toHidden(read))}
+${card({
+  title: 'Columns',
+  id: 'columns',
+  content: html`${columnsTable(read, fields)}
+${moreColumns > 0 && html`<p class="hint">${pluralize(moreColumns, 'further column')} of the export cannot be chosen here: name them in YAML.</p>`}`,
+})}
+${statusCard(read, fields)}
 <div class="row"><button class="main">See what changes</button><a class="button" href="${settingsHref(connection)}">Edit as YAML instead</a></div>`
   const content = html`${refused !== undefined && notice(refused, 'bad')}
 ${heading({
@@ -75,6 +63,45 @@ ${heading({
 })}
 ${actionForm({ action: settingsHref(connection, '/columns/preview'), formToken: context.formToken, content: form })}`
   return { title, content, section: 'settings' }
+}
+
+function statusCard(read: ConnectionColumns, fields: Fields): Html {
+  const status = read.fields.find(({ field }) => field === 'status')
+  if (!status) return html`<p class="hint">No column says who has left. To read one, add ${code('status')} in YAML.</p>`
+  const content =
+    status.column === null
+      ? html`<p class="hint">The status is not read from a single column of this export, so its words are not listed. Save a column for it first, or edit the words as YAML.</p>`
+      : html`<p class="hint">${wordsText(read)} If you choose another column for the status, save that first: its words show here afterwards.</p>
+${valuesPart(
+  'status',
+  read.statuses.map((one) => ({ ...one, meaning: one.means })),
+  { meanings: statusMeanings, caption: 'What each status means', fields },
+)}`
+  return card({ title: 'What the status words mean', id: 'statuses', content })
+}
+
+function wordsText({ statuses, moreStatuses, rows }: ConnectionColumns): string {
+  const unknown = statuses.filter(({ means }) => means === 'open').length
+  const known =
+    unknown === 0 ? 'All have a meaning.' : `${pluralize(unknown, 'unknown word stands', 'unknown words stand')} first.`
+  const more =
+    moreStatuses === 0
+      ? ''
+      : ` ${pluralize(moreStatuses, 'further word is', 'further words are')} not listed: add the words in YAML.`
+  return `Counted in the first ${pluralize(rows, 'row')}.${statuses.length === 0 ? '' : ` ${known}`}${more}`
+}
+
+/** What the page shows, for the next step: the export may be another one by then. */
+function toHidden(read: ConnectionColumns): string {
+  return Buffer.from(JSON.stringify(read)).toString('base64url')
+}
+
+function fromHidden(text: string): ConnectionColumns | null {
+  try {
+    return ConnectionColumns.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
+  } catch {
+    return null
+  }
 }
 
 function columnsTable({ fields: mapped, columns }: ConnectionColumns, fields: Fields): Html {
@@ -99,25 +126,35 @@ function columnsTable({ fields: mapped, columns }: ConnectionColumns, fields: Fi
 
 /** Shows what the choices change as if the settings that they make had been typed. */
 async function preview(context: PageContext, fields: Fields): Promise<Content> {
-  const read = await readColumns(context, fields)
-  const { connection } = read
-  const chosen = choicesIn(read, fields)
-  if (Object.keys({ ...chosen.fields, ...chosen.statuses }).length === 0)
-    return columnsPage(read, { context, fields, refused: 'Nothing was chosen yet.' })
+  const shown = fromHidden(fields('shown'))
+  if (shown === null || shown.connection !== fields('connection'))
+    return columnsPage(await readColumns(context, fields), { context, fields, refused: 'Nothing was chosen yet.' })
+  const { connection, digest } = shown
+  const params = { connection }
+  const chosen = choicesIn(shown, fields)
+  const again = (refused: string, read = shown) => columnsPage(read, { context, fields, refused })
+  if (Object.keys({ ...chosen.fields, ...chosen.statuses }).length === 0) return again('Nothing was chosen yet.')
+  const settings = await readSettings(context, fields)
+  if (settings.digest !== digest) return again(movedText(shown), { ...shown, digest: settings.digest })
   try {
-    const body = { digest: fields('digest'), ...chosen }
-    const { sections } = await context.control.chooseConnectionColumns({ params: { connection }, body })
-    const settings = await readSettings(context, fields)
-    const typed = new Map([['digest', fields('digest')]])
+    const { sections } = await context.control.chooseConnectionColumns({ params, body: { digest, ...chosen } })
+    const typed = new Map([
+      ['connection', connection],
+      ['digest', digest],
+    ])
     for (const { section, text } of settings.sections) {
       typed.set(partInput(section), sections[section] ?? text)
       typed.set(markInput(section), hashOf(text))
     }
-    return await previewPage(context, (name) => (name === 'connection' ? connection : (typed.get(name) ?? '')))
+    return await previewPage(context, (name) => typed.get(name) ?? '')
   } catch (error) {
     if (!(error instanceof Failure) || (error.code !== 'conflict' && error.code !== 'usage')) throw error
-    return columnsPage(read, { context, fields, refused: sentence(error.message) })
+    return again(sentence(error.message))
   }
+}
+
+function movedText({ file }: ConnectionColumns): string {
+  return `${file} was changed by somebody else since you opened this page. Your choices are kept below, beside the settings as they were: go on if they are still right.`
 }
 
 function choicesIn({ fields: mapped, statuses }: ConnectionColumns, fields: Fields) {

@@ -110,7 +110,10 @@ export const ConnectionColumns = z
     connection: z.string(),
     file: z.string(),
     digest: Digest.describe('Of the file. Choices repeat it.'),
-    columns: z.array(z.string()).describe('Of the newest export.'),
+    columns: z.array(z.string()).describe('Of the newest export: those with a name, at most 300.'),
+    moreColumns: z
+      .int()
+      .describe('How many further columns are not listed. A name of over 200 characters is not listed.'),
     fields: z.array(
       z.object({
         field: z.string().describe('A field of a person, or "status": what says who has left.'),
@@ -123,8 +126,13 @@ export const ConnectionColumns = z
           ),
       }),
     ),
-    statuses: z.array(z.object({ value: z.string(), rows: z.int(), means: Meaning })),
-    rows: z.int().describe('How many rows of the export were looked at for the values.'),
+    statuses: z
+      .array(z.object({ value: z.string(), rows: z.int(), means: Meaning }))
+      .describe('The values of the status, at most 200: first those without a meaning, then the most frequent.'),
+    moreStatuses: z.int().describe('How many further values are not listed. One of over 200 characters is not listed.'),
+    rows: z
+      .int()
+      .describe('In how many rows of the export the values were counted. 0: the status is read from no single column.'),
   })
   .meta({ id: 'ConnectionColumns' })
 export type ConnectionColumns = z.infer<typeof ConnectionColumns>

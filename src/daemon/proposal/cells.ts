@@ -28,8 +28,8 @@ export function share(cells: readonly string[], test: (cell: string) => boolean)
   return cells.filter(test).length / Math.max(1, cells.length)
 }
 
-/** The values of a column with the number of their rows, the most frequent first. */
-export function countValues(texts: readonly string[]): ValueCount[] {
+/** The values of a column with the number of their rows, the most frequent first; the first 40 of them by default. */
+export function countValues(texts: readonly string[], max = maxValues): ValueCount[] {
   const rows = new Map<string, number>()
   for (const text of texts) rows.set(text, (rows.get(text) ?? 0) + 1)
   const filled = [...rows].filter(([text]) => text.trim() !== '')
@@ -37,7 +37,7 @@ export function countValues(texts: readonly string[]): ValueCount[] {
     value: same[0]?.[0].trim() ?? '',
     rows: same.reduce((sum, [, count]) => sum + count, 0),
   }))
-  return counts.toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1)).slice(0, maxValues)
+  return counts.toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1)).slice(0, max)
 }
 
 /** The texts of a column that are not blank, each once. */

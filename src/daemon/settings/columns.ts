@@ -13,9 +13,13 @@ import { withSetting } from './edit-setting.ts'
 
 /** The number of rows in which the values of a status are counted. */
 const maxRows = 5000
+/** Maximum number of columns and of values listed, and their maximum length: a page has to show them all. */
+const maxColumns = 300
+const maxStatuses = 200
+const maxCharacters = 200
 
 /** The columns of an export, and the values of its status. */
-type Sample = Pick<ConnectionColumns, 'columns' | 'fields' | 'statuses' | 'rows'>
+type Sample = Omit<ConnectionColumns, 'connection' | 'file' | 'digest'>
 type Meaning = 'left' | 'employed' | 'open'
 
 /** What a person chose: the column of a field (null: it is not sent), and what a value of the status means. */
@@ -24,33 +28,48 @@ export type ColumnChoices = {
   readonly statuses: Readonly<Record<string, Meaning>>
 }
 
-/** Reads the header and the first rows of an opened source, and shows where the fields of the mapping come from. */
+/**
+ * Reads the header of an opened source and, where a single column says who has left, its first rows. Shows where the fields of the mapping
+ * come from.
+ */
 export async function sampleColumns(reading: Reading, mapping: Mapping, signal: AbortSignal): Promise<Sample> {
   const find = columnFinder(reading.headers)
   const status = mapping.status && origin(mapping.status, find)
   const index = status ? reading.headers.indexOf(status.column ?? '') : -1
-  const cells: string[] = []
-  let rows = 0
-  for await (const slice of reading.rows) {
-    signal.throwIfAborted()
-    for (const { values } of slice.slice(0, maxRows - rows)) {
-      rows += 1
-      if (index >= 0) cells.push(values[index] ?? '')
-    }
-    if (rows >= maxRows) break
-  }
+  const { cells, rows } = index < 0 ? { cells: [], rows: 0 } : await firstCells(reading, index, signal)
   const fields = ['identityId', ...fieldNames].map((field) => ({
     field,
     ...origin((mapping.fields as Readonly<Record<string, TextRule | undefined>>)[field], find),
   }))
+  const named = reading.headers.filter((header) => header.trim() !== '')
+  const columns = named.filter((header) => header.length <= maxCharacters).slice(0, maxColumns)
+  const { statuses, moreStatuses } = meaningsOf(cells, mapping.status)
   return {
-    columns: reading.headers.filter((header) => header.trim() !== ''),
+    ...{ columns, moreColumns: named.length - columns.length },
     fields: status ? [...fields, { field: 'status', ...status }] : fields,
-    statuses: countValues(cells)
-      .filter(({ value }) => !isListed(mapping.status?.blankWhen, value))
-      .map((count) => ({ ...count, means: meaningOf(mapping.status, count.value) })),
-    rows,
+    ...{ statuses, moreStatuses, rows },
   }
+}
+
+/** The cells of a column in the first rows of a source. */
+async function firstCells({ rows: slices }: Reading, index: number, signal: AbortSignal) {
+  const cells: string[] = []
+  for await (const slice of slices) {
+    signal.throwIfAborted()
+    for (const { values } of slice.slice(0, maxRows - cells.length)) cells.push(values[index] ?? '')
+    if (cells.length >= maxRows) break
+  }
+  return { cells, rows: cells.length }
+}
+
+/** The values of a status that are not read as blank. Those that would hold a plan come first. */
+function meaningsOf(cells: readonly string[], rule: Mapping['status']): Pick<Sample, 'statuses' | 'moreStatuses'> {
+  const all = countValues(cells, Number.POSITIVE_INFINITY)
+    .filter(({ value }) => !isListed(rule?.blankWhen, value))
+    .map((count) => ({ ...count, means: meaningOf(rule, count.value) }))
+    .toSorted((a, b) => Number(b.means === 'open') - Number(a.means === 'open'))
+  const statuses = all.filter(({ value }) => value.length <= maxCharacters).slice(0, maxStatuses)
+  return { statuses, moreStatuses: all.length - statuses.length }
 }
 
 type Origin = Pick<ConnectionColumns['fields'][number], 'column' | 'written'>

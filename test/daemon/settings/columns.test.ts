@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { ConnectionColumns } from '../../../src/contract/control/settings-changes.ts'
@@ -6,11 +7,13 @@ import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { chosenSections } from '../../../src/daemon/settings/columns.ts'
 import { Mapping, mergePreset } from '../../../src/identity/mapping/mapping.ts'
 import { openConfiguredDaemon } from '../../helpers/configured.ts'
-import { tokenIn } from '../../helpers/first-visit.ts'
+import { exportOf, tokenIn } from '../../helpers/first-visit.ts'
 
 const path = '/connections/hr/settings/columns'
 const header = 'Worker ID,Work mail,Start Date,State,Role'
 const rows = ['E1,a@acme.example,2024-01-15,Active,Cook', 'E2,b@acme.example,2024-01-15,gone,', '']
+
+const writtenAt = new Date('2026-01-02T03:04:05Z')
 
 let daemon: Awaited<ReturnType<typeof openConfiguredDaemon>>
 beforeAll(async () => {
@@ -21,6 +24,24 @@ afterAll(async () => await daemon[Symbol.asyncDispose]())
 
 async function readColumns() {
   return ConnectionColumns.parse(await (await daemon.api(path)).json())
+}
+
+/** Writes an export that nobody changes any more. */
+async function store(name: string, text: string): Promise<void> {
+  const file = join(daemon.folder, name)
+  await writeFile(file, text)
+  await utimes(file, writtenAt, writtenAt)
+}
+
+/** What a page of columns sends along with the choices. */
+function sentWith(page: string) {
+  const [, shown = ''] = /name="shown" value="([^"]+)"/.exec(page) ?? []
+  return { token: tokenIn(page), shown }
+}
+
+/** The name of the list with this label. */
+function inputOf(page: string, label: string): string {
+  return new RegExp(`name="([^"]+)" aria-label="${label}"`).exec(page)?.[1] ?? ''
 }
 
 async function choose(choices: object) {
@@ -62,6 +83,75 @@ test('after HR renamed columns, the ones that are missing are named, and others 
   jobTitle: Role`,
     leaving: 'status: { column: State, leftWhen: [ Terminated, gone ], employedWhen: [ Active ] }',
   })
+})
+
+test('a column is chosen by its name without line ends and invisible characters', async () => {
+  const odd = '\ufeff"Worker\nID",Job\u00adTitle\u200b,Last  Name,Status\nE1,Cook,Berg,Active\n'
+  await store('odd.csv', odd)
+  await writeFile(daemon.file, daemon.text.replace('path: people.csv', 'path: odd.csv'))
+  const visitor = await daemon.visitor()
+  const form = await visitor.get(path)
+  const chosen = { 'field-identityId': '=Worker ID', 'field-jobTitle': '=JobTitle', 'field-lastName': '=Last Name' }
+  const preview = await visitor.post(`${path}/preview`, { ...sentWith(form.text), ...chosen })
+  await writeFile(daemon.file, (await daemon.config()).replace('column: Employee ID', 'column: Worker ID'))
+  const read = await readColumns()
+
+  for (const name of ['Worker ID', 'JobTitle', 'Last Name'])
+    expect(form.text).toContain(`<option value="=${name}">${name}</option>`)
+  expect(preview.text).toContain('+   jobTitle: JobTitle')
+  expect(read.fields).toContainEqual({ field: 'identityId', column: 'Worker\nID', written: null })
+})
+
+test('choices stay whatever becomes of the export, which is not read again to understand them', async () => {
+  const visitor = await daemon.visitor()
+  const form = await visitor.get(path)
+  const chosen = { 'field-jobTitle': '=Last Name', [inputOf(form.text, 'What Active means')]: 'left' }
+  const withoutWord = exportOf(40).replaceAll('Active', 'ACTIVE!')
+  await store('people.csv', withoutWord)
+  const preview = await visitor.post(`${path}/preview`, { ...sentWith(form.text), ...chosen })
+  await rm(join(daemon.folder, 'people.csv'))
+  const missing = await visitor.post(`${path}/preview`, { ...sentWith(form.text), ...chosen })
+  await writeFile(daemon.file, `${daemon.text}# by hand\n`)
+  const moved = await visitor.post(`${path}/preview`, { ...sentWith(form.text), ...chosen })
+  await store('people.csv', exportOf(40))
+  const again = await visitor.post(`${path}/preview`, { ...sentWith(moved.text), ...chosen })
+
+  for (const { text } of [preview, missing, again]) {
+    expect(text).toContain('leftWhen: [ Terminated, Active ]')
+    expect(text).toContain('+   jobTitle: Last Name')
+  }
+  expect(moved.text).toContain('was changed by somebody else')
+  expect(moved.text).toMatch(/value="=Last Name" selected/)
+  expect(moved.text).toMatch(/value="left" selected/)
+})
+
+test('of many words, the unknown ones come first, and what is not listed is counted', async () => {
+  const words = [...Array.from({ length: 250 }, (_, at) => `Word ${at}`), 'x'.repeat(201)]
+  const known = Array.from({ length: 30 }, () => 'Active')
+  const names = [
+    'Employee ID',
+    'Status',
+    ...Array.from({ length: 400 }, (_, at) => `Column ${at}`),
+    'y'.repeat(201),
+    '',
+  ]
+  const lines = [...known, ...words].map((word, at) => `E${at},${word}${','.repeat(names.length - 2)}`)
+  await store('wide.csv', [names.join(','), ...lines, ''].join('\n'))
+  await writeFile(daemon.file, daemon.text.replace('path: people.csv', 'path: wide.csv'))
+  const read = await readColumns()
+  const page = await (await daemon.visitor()).get(path)
+
+  expect(read).toMatchObject({ moreColumns: 103, moreStatuses: 52, rows: 281 })
+  expect([read.columns.length, read.statuses.length]).toEqual([300, 200])
+  expect(read.statuses.every(({ means }) => means === 'open')).toBe(true)
+  expect(page.text).toContain('52 further words are not listed')
+  expect(page.text).toContain('103 further columns of the export cannot be chosen here')
+})
+
+test('without a column of status no row is read', async () => {
+  await writeFile(daemon.file, daemon.text.replace(/ {6}status: .*\n/, ''))
+
+  expect(await readColumns()).toMatchObject({ statuses: [], rows: 0 })
 })
 
 test('a status of the preset is written out, because a status of the configuration replaces it', async () => {
@@ -144,15 +234,16 @@ test('only an admin reads the columns, and a source that cannot be read says why
 test('in the console, chosen columns are previewed as YAML and saved', async () => {
   const visitor = await daemon.visitor()
   const form = await visitor.get(path)
-  const { digest } = await readColumns()
-  const fields = { token: tokenIn(form.text), digest, 'field-jobTitle': '=Last Name' }
-  const preview = await visitor.post(`${path}/preview`, fields)
-  const nothing = await visitor.post(`${path}/preview`, { token: tokenIn(form.text), digest })
+  const sent = sentWith(form.text)
+  const preview = await visitor.post(`${path}/preview`, { ...sent, 'field-jobTitle': '=Last Name' })
+  const nothing = await visitor.post(`${path}/preview`, sent)
+  const rubbish = await visitor.post(`${path}/preview`, { ...sent, shown: 'e30', 'field-jobTitle': '=Last Name' })
 
   expect(form.text).toContain('<option value="=Last Name">Last Name</option>')
   expect(form.text).toContain('What Active means')
   expect(preview.text).toContain('+   jobTitle: Last Name')
   expect(preview.text).toContain('Save and reload')
   expect(nothing.text).toContain('Nothing was chosen yet.')
+  expect(rubbish.text).toContain('Nothing was chosen yet.')
   expect(await daemon.config()).toBe(daemon.text)
 })
