@@ -18,6 +18,8 @@ const sourceMebibytes = 200
 
 const header = 'Worker ID,Work Email,First Name,Hire Date'
 const rows = Array.from({ length: 20 }, (_, i) => `W${i + 1},w${i + 1}@acme.example,Ottoline,2020-01-06`)
+/** Few such rows make a large file. */
+const longRow = `W1,w1@acme.example,${'Ottoline'.repeat(1000)},2020-01-06`
 const sound = [header, ...rows, ''].join('\n')
 
 let host: Host
@@ -145,7 +147,7 @@ const bad: Readonly<Record<string, Bad>> = {
     write: async (folder) =>
       written(
         await zipOf({
-          'people.csv': Buffer.concat([Buffer.from(`${header}\n`), Buffer.alloc(128 * 1024 ** 2, `${rows[0]}\n`)]),
+          'people.csv': Buffer.concat([Buffer.from(`${header}\n`), Buffer.alloc(128 * 1024 ** 2, `${longRow}\n`)]),
         }),
       )(folder),
     message: /people\.csv unpacks to more than 200 times its size/,
