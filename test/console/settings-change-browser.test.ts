@@ -121,6 +121,21 @@ test.each([
   expect([window.flaws, window.complaints]).toEqual([[], []])
 })
 
+test('the preview says why a run would be held, and of what the changed settings newly warn', async () => {
+  await using window = await openSettings(daemon)
+  await window.fill('mapping', 'fields: { identityId: Employee ID, email: Mail, startedAt: Start Date }')
+  await window.press('See what changes')
+  const missing = await textOf(window.page, 'main')
+  await window.press('Go on editing')
+  const dates = '{ column: Start Date, format: dd.MM.yyyy }'
+  await window.fill('mapping', `fields: { identityId: Employee ID, email: Email, startedAt: ${dates} }`)
+  await window.press('See what changes')
+  const unreadable = await textOf(window.page, 'main')
+
+  expect(missing).toMatch(/Missing column: .*Mail/)
+  expect(unreadable).toMatch(/New warning: .*Start Date.*write format: yyyy-MM-dd/)
+})
+
 test('a mistake stands beside its part, and what was typed stays', async () => {
   await using window = await openSettings(daemon)
   await window.fill('mapping', 'fields: { email: { colum: Mail } }')

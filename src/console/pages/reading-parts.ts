@@ -19,11 +19,13 @@ type ColumnChoice = {
   /** All columns of the export. */
   readonly columns: readonly string[]
   readonly canBeLeftOut: boolean
+  /** Why the present source cannot be read. */
+  readonly problem?: string
 }
 
 /** A list to choose the column of a field from. The present one is the empty answer. */
 export function columnSelect(
-  { field, column, present = column ?? 'nothing', columns, canBeLeftOut }: ColumnChoice,
+  { field, column, present = column ?? 'nothing', columns, canBeLeftOut, problem }: ColumnChoice,
   fields: Fields,
 ): Html {
   const options: Option[] = [
@@ -31,7 +33,9 @@ export function columnSelect(
     ...(canBeLeftOut ? [{ value: notSent, name: 'nothing' }] : []),
     ...columns.filter((one) => one !== column).map(columnOption),
   ]
-  return html`<select name="${fieldInput(field)}" aria-label="${`Column of ${fieldName(field)}`}">${optionList(options, fields(fieldInput(field)))}</select>`
+  const name = fieldInput(field)
+  const isWrong = problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-error"`
+  return html`<select name="${name}" aria-label="${`Column of ${fieldName(field)}`}"${isWrong}>${optionList(options, fields(name))}</select>${problem !== undefined && html`<p class="error" id="${name}-error">${problem}</p>`}`
 }
 
 /** The meanings of a status. */

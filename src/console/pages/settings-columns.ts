@@ -14,6 +14,9 @@ import { columnSelect, statusMeanings, valuesPart } from './reading-parts.ts'
 import { previewPage, readSettings, settingsHref } from './settings-change.ts'
 import { hashOf, markInput, partInput } from './settings-sections.ts'
 
+/** Below a longer list of words, the button is out of sight. */
+const manyWords = 10
+
 const path = '/connections/:connection/settings/columns'
 
 /** Adds the page on which an admin chooses the columns of a connection and what its status words mean, as at the first visit. */
@@ -50,6 +53,7 @@ ${card({
   content: html`${columnsTable(read, fields)}
 ${moreColumns > 0 && html`<p class="hint">${pluralize(moreColumns, 'further column')} of the export cannot be chosen here: name them in YAML.</p>`}`,
 })}
+${read.statuses.length > manyWords && html`<div class="row"><button class="main">See what changes</button></div>`}
 ${statusCard(read, fields)}
 <div class="row"><button class="main">See what changes</button><a class="button" href="${settingsHref(connection)}">Edit as YAML instead</a></div>`
   const content = html`${refused !== undefined && notice(refused, 'bad')}
@@ -111,17 +115,30 @@ function columnsTable({ fields: mapped, columns }: ConnectionColumns, fields: Fi
       { name: 'Field', kind: 'row', cell: ({ field }) => fieldName(field) },
       {
         name: 'Column',
-        cell: ({ field, column, written }) => {
+        cell: (read) => {
+          const { field, column, written, trouble } = read
           const isSent = column !== null || written !== null
           const canBeLeftOut = isSent && field !== 'identityId' && field !== 'status'
-          const present = column ?? (written === null ? 'nothing' : `as written: ${written}`)
-          return columnSelect({ field, column, present, columns, canBeLeftOut }, fields)
+          const problem = trouble === null ? undefined : troubles[trouble]
+          return columnSelect({ field, column, present: presentText(read), columns, canBeLeftOut, problem }, fields)
         },
       },
     ],
     rows: mapped,
     empty: 'The export has no columns.',
   })
+}
+
+const troubles = {
+  missing: 'The export has no such column, so runs are held. Choose the one that has it now.',
+  several: 'The export has several columns of that name, so runs are held. Choose another one.',
+} as const
+
+/** Where the field comes from now. */
+function presentText({ column, written, trouble }: ConnectionColumns['fields'][number]): string {
+  if (column !== null) return column
+  if (written === null) return 'nothing'
+  return trouble === null ? `as written: ${written}` : `${trouble}: ${written}`
 }
 
 /** Shows what the choices change as if the settings that they make had been typed. */

@@ -40,7 +40,7 @@ function effectCard(title: string, id: string, { effect, effectTrouble }: Known)
       effect === null
         ? html`<p class="notice bad">${sentence(`What a run would do is not known: ${effectTrouble}`)}</p>`
         : html`<p>What the next run would do. Nothing was stored or sent.</p>
-${effectTable(effect)}${newReasons(effect)}`,
+${effectTable(effect)}${reasonsList(effect)}`,
   })
 }
 
@@ -58,12 +58,13 @@ function effectTable({ before, after }: NonNullable<Effect>): Html {
   return table({ caption: 'What a run would do', columns, rows, empty: 'Nothing.' })
 }
 
-/** Why the plan would be held, for guards that the present settings pass. */
-function newReasons({ before, after }: NonNullable<Effect>): Html | null {
-  const known = new Set(failedGuards(before?.guards ?? []))
-  const failed = after.guards.filter(({ ok, name }) => !ok && !known.has(name))
-  if (failed.length === 0) return null
-  return html`<ul class="lines">${failed.map(({ name, reason }) => html`<li><strong class="bad">${guardName(name)}</strong>: ${reason ?? 'beyond its limit'}</li>`)}</ul>`
+/** Why the plan would be held with the changed settings, and what they newly warn of. */
+function reasonsList({ before, after }: NonNullable<Effect>): Html | null {
+  const failed = after.guards.filter(({ ok }) => !ok)
+  const warnings = after.warnings.filter((warning) => !before?.warnings.includes(warning))
+  if (failed.length + warnings.length === 0) return null
+  return html`<ul class="lines">${failed.map(({ name, reason }) => html`<li><strong class="bad">${guardName(name)}</strong>: ${reason ?? 'beyond its limit'}</li>`)}
+${warnings.map((warning) => html`<li><strong>New warning</strong>: ${warning}</li>`)}</ul>`
 }
 
 function failedGuards(guards: SettingsEffect['guards']): string[] {

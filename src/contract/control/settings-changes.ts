@@ -124,6 +124,12 @@ export const ConnectionColumns = z
           .describe(
             'What the settings say if that is no single column of the export: a missing column, several columns, a template or an expression. Null: they say nothing else.',
           ),
+        trouble: z
+          .enum(['missing', 'several'])
+          .nullable()
+          .describe(
+            'Why the column that the settings name cannot be read, for which runs are held. Null: it can, or it may be missing.',
+          ),
       }),
     ),
     statuses: z

@@ -34,12 +34,13 @@ export type ColumnChoices = {
  */
 export async function sampleColumns(reading: Reading, mapping: Mapping, signal: AbortSignal): Promise<Sample> {
   const find = columnFinder(reading.headers)
-  const status = mapping.status && origin(mapping.status, find)
+  const isSparse = reading.sparse ?? false
+  const status = mapping.status && origin(mapping.status, find, isSparse)
   const index = status ? reading.headers.indexOf(status.column ?? '') : -1
   const { cells, rows } = index < 0 ? { cells: [], rows: 0 } : await firstCells(reading, index, signal)
   const fields = ['identityId', ...fieldNames].map((field) => ({
     field,
-    ...origin((mapping.fields as Readonly<Record<string, TextRule | undefined>>)[field], find),
+    ...origin((mapping.fields as Readonly<Record<string, TextRule | undefined>>)[field], find, isSparse),
   }))
   const named = reading.headers.filter((header) => header.trim() !== '')
   const columns = named.filter((header) => header.length <= maxCharacters).slice(0, maxColumns)
@@ -72,21 +73,23 @@ function meaningsOf(cells: readonly string[], rule: Mapping['status']): Pick<Sam
   return { statuses, moreStatuses: all.length - statuses.length }
 }
 
-type Origin = Pick<ConnectionColumns['fields'][number], 'column' | 'written'>
+type Origin = Omit<ConnectionColumns['fields'][number], 'field'>
 
 /** The column of the export that a rule reads; where that is no single column, or a missing one, what the rule says. */
-function origin(rule: TextRule | undefined, find: ColumnFinder): Origin {
-  if (rule === undefined) return { column: null, written: null }
-  const { column, firstOf, template, expression } = rule
+function origin(rule: TextRule | undefined, find: ColumnFinder, isSparse: boolean): Origin {
+  if (rule === undefined) return { column: null, written: null, trouble: null }
+  const { column, firstOf, template, expression, optional } = rule
   if (column === undefined) {
     const written = template ?? expression ?? (firstOf ?? []).flat().join(', ')
-    return { column: null, written }
+    return { column: null, written, trouble: null }
   }
   const names = [column].flat()
   const matched = find(names)
-  return matched.kind === 'one'
-    ? { column: matched.header, written: null }
-    : { column: null, written: names.join(', ') }
+  if (matched.kind === 'one') return { column: matched.header, written: null, trouble: null }
+  // A list of records may lack a column that no record has.
+  const mayBeMissing = matched.kind === 'none' && (optional || isSparse)
+  const trouble = matched.kind === 'none' ? 'missing' : 'several'
+  return { column: null, written: names.join(', '), trouble: mayBeMissing ? null : trouble }
 }
 
 function meaningOf(rule: Mapping['status'], value: string): Meaning {

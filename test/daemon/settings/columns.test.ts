@@ -57,8 +57,8 @@ test('columns are shown with the values of the status and their meanings', async
   const read = await readColumns()
 
   expect(read.columns).toEqual(['Employee ID', 'Email', 'First Name', 'Last Name', 'Start Date', 'Status'])
-  expect(read.fields).toContainEqual({ field: 'email', column: 'Email', written: null })
-  expect(read.fields).toContainEqual({ field: 'firstName', column: null, written: null })
+  expect(read.fields).toContainEqual({ field: 'email', column: 'Email', written: null, trouble: null })
+  expect(read.fields).toContainEqual({ field: 'firstName', column: null, written: null, trouble: null })
   expect(read).toMatchObject({ statuses: [{ value: 'Active', rows: 40, means: 'left' }], rows: 40 })
 })
 
@@ -72,9 +72,11 @@ test('after HR renamed columns, the ones that are missing are named, and others 
     statuses: { gone: 'left' },
   })
 
-  expect(read.fields).toContainEqual({ field: 'identityId', column: null, written: 'Employee ID' })
-  expect(read.fields).toContainEqual({ field: 'status', column: null, written: 'Status' })
+  expect(read.fields).toContainEqual({ field: 'identityId', column: null, written: 'Employee ID', trouble: 'missing' })
+  expect(read.fields).toContainEqual({ field: 'status', column: null, written: 'Status', trouble: 'missing' })
   expect(page.text).toContain('so its words are not listed')
+  expect(page.text).toContain('missing: Employee ID</option>')
+  expect(page.text.match(/The export has no such column, so runs are held/g)).toHaveLength(3)
   expect(body.sections).toEqual({
     mapping: `fields:
   identityId: { column: Worker ID }
@@ -99,7 +101,7 @@ test('a column is chosen by its name without line ends and invisible characters'
   for (const name of ['Worker ID', 'JobTitle', 'Last Name'])
     expect(form.text).toContain(`<option value="=${name}">${name}</option>`)
   expect(preview.text).toContain('+   jobTitle: JobTitle')
-  expect(read.fields).toContainEqual({ field: 'identityId', column: 'Worker\nID', written: null })
+  expect(read.fields).toContainEqual({ field: 'identityId', column: 'Worker\nID', written: null, trouble: null })
 })
 
 test('choices stay whatever becomes of the export, which is not read again to understand them', async () => {
