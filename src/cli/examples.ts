@@ -7,10 +7,13 @@ type Example = readonly [line: string, about: string]
 export const examples: Readonly<Record<string, readonly Example[]>> = {
   demo: [['rollcall demo --once', 'run the demo and leave nothing behind']],
   init: [
-    ['rollcall init --source exports/people.csv', 'read an export, ask what it does not show, and write rollcall.yaml'],
+    [
+      'rollcall init --source exports/people.csv',
+      'read an export, ask about what is missing in it, and write rollcall.yaml',
+    ],
     ['rollcall init --source exports --key-file key --yes', 'accept the proposal without questions'],
     ['rollcall init --source scim', 'let Okta or Microsoft Entra push people, and create the token for it'],
-    ['rollcall init --recipe personio-api', 'read the list of an HR system by its API, and ask for what that needs'],
+    ['rollcall init --recipe personio-api', 'read the list of an HR system by its API; asks for the credentials'],
   ],
   recipes: [
     ['rollcall recipes', 'the HR systems that are read by API'],
@@ -49,14 +52,14 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['rollcall run 5f0c5a52 --follow', 'follow the run until it ends or is held'],
   ],
   problems: [
-    ['rollcall problems', 'who is not on the platform as HR says, and why'],
+    ['rollcall problems', "people whose record on the platform differs from HR's export, and why"],
     ['rollcall problems --for-hr --show-values --out corrections.xlsx', 'what HR has to correct, as a file'],
   ],
   unblock: [['rollcall unblock --connection hr', 'try the platform again now']],
   pause: [
-    ['rollcall pause hr --reason "HR moves to another system" --until 2026-12-01', 'let no schedule start a run'],
+    ['rollcall pause hr --reason "HR moves to another system" --until 2026-12-01', 'stop scheduled runs until a day'],
   ],
-  resume: [['rollcall resume hr', 'let the schedule start runs again']],
+  resume: [['rollcall resume hr', 'end the pause']],
   'webhook test': [['rollcall webhook test hr', 'send a signed sample to the daemon']],
   'accept-status': [
     ['rollcall accept-status', 'the answers so far'],
@@ -65,7 +68,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   alias: [
     ['rollcall alias', 'keys that may have changed'],
     ['rollcall alias E1001 N-2001', 'treat N-2001 as the new key of E1001'],
-    ['rollcall alias --run @held --all', 'the same for all clear pairs of the held run'],
+    ['rollcall alias --run @held --all', 'the same for all unambiguous pairs of the held run'],
   ],
   events: [['rollcall events --state rejected', 'events that could not be read']],
   'retry-events': [['rollcall retry-events', 'read all rejected events again']],
@@ -83,7 +86,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'report leavers': [
     ['rollcall report leavers', 'the departures of the last ninety days'],
-    ['rollcall report leavers --from 2026-07-01 --to 2026-09-30 --out leavers.csv', 'those of a quarter, as a table'],
+    [
+      'rollcall report leavers --from 2026-07-01 --to 2026-09-30 --out leavers.csv',
+      'the departures of a quarter, as a table',
+    ],
     ['rollcall report leavers --pack audit.zip', 'the report with its signatures'],
   ],
   retract: [
@@ -100,16 +106,16 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ],
   ],
   'effective fix': [
-    ['rollcall effective fix E1001 --reason "set by mistake"', 'whom a reset of the sync would concern'],
+    ['rollcall effective fix E1001 --reason "set by mistake"', 'show who would be affected'],
     ['rollcall effective fix E1001 --reason "set by mistake" --yes', 'reset the sync of the person on the platform'],
   ],
   leave: [
-    ['rollcall leave', 'the departures that HR has not written yet'],
+    ['rollcall leave', 'the departures that HR has not recorded yet'],
     [
-      'rollcall leave E1001 --reason "dismissed today, HR writes it on Monday"',
+      'rollcall leave E1001 --reason "dismissed today, HR records it on Monday"',
       'state a departure; the second person adds --on and the day',
     ],
-    ['rollcall leave E1001 --withdraw --reason "wrong person"', 'let HR data apply again now'],
+    ['rollcall leave E1001 --withdraw --reason "wrong person"', "let HR's data apply again now"],
   ],
   'hold-back': [
     ['rollcall hold-back', 'the people whose departure is held back'],
@@ -117,7 +123,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       'rollcall hold-back E1001 --until 2026-12-31 --reason "HR fixes it in December"',
       'hold back the departure of a person',
     ],
-    ['rollcall hold-back E1001 --end', 'let HR data apply again now'],
+    ['rollcall hold-back E1001 --end', "let HR's data apply again now"],
   ],
   forget: [['rollcall forget E1001 --reason "asked for erasure"', 'remove the values of a person who has left']],
   backup: [['rollcall backup /var/backups/rollcall.backup', 'write the store to a file']],
@@ -129,12 +135,12 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'audit verify': [['rollcall audit verify', 'verify the whole audit trail']],
   'audit export': [
     ['rollcall audit export --from 2026-11-01 > november.jsonl', 'the entries since a day'],
-    ['rollcall audit export --run last', 'those of the newest run'],
+    ['rollcall audit export --run last', 'the entries about the newest run'],
   ],
   'audit new-key': [['rollcall audit new-key --reason "the old one was leaked"', 'sign with a new key']],
   'token create': [['rollcall token create --name ci --role viewer', 'create a read-only token for a program']],
   'token list': [['rollcall token list', 'list the tokens']],
-  'token revoke': [['rollcall token revoke ci', 'revoke its access']],
+  'token revoke': [['rollcall token revoke ci', 'revoke the token of that name']],
   doctor: [['rollcall doctor', 'write a file for support']],
   completion: [['rollcall completion bash > /etc/bash_completion.d/rollcall', 'set up completion in bash']],
 }

@@ -69,7 +69,7 @@ test('the page offers acts, people and connections, and the days of its filter h
   expect(about.text).toContain('href="/person?connection=acme&amp;key=E0002"')
   expect(inKolkata.text).not.toContain('5 Sept 2026')
   expect(rowsIn(inKolkata.text)).toBe(3)
-  expect(inKolkata.text).toContain('Days are those of <span>Asia/Kolkata</span>')
+  expect(inKolkata.text).toContain('Days begin at midnight in <span>Asia/Kolkata</span>')
   expect([wrongZone.status, wrongZone.text.includes('is no time zone; write one such as Europe/Berlin')]).toEqual([
     400,
     true,

@@ -72,6 +72,8 @@ test.each([
   ['/runs/r1/decision?x=1', '/docs/operate#a-run-is-held'],
   ['/runs/r1', '/docs/operate#what-a-runs-state-means'],
   ['/connections/acme/statement', '/docs/audit#the-population-statement'],
+  ['/person/state-departure?key=E1', '/docs/operate#hr-has-not-recorded-a-departure-yet'],
+  ['/connect/list/l1', '/docs/console#the-first-connection'],
   ['/docs/alerts', null],
 ])('help for %s is %s', (path, expected) => {
   expect(helpFor(path)).toBe(expected)

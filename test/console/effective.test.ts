@@ -132,7 +132,7 @@ test('a directory that was never compared asserts nothing about its accounts', a
 
   const page = await company.see('operator', '/effective?connection=okta')
 
-  expect(page).toContain('No findings, because nobody was compared.')
+  expect(page).toContain('No findings, because nobody has been compared yet.')
   expect(page).not.toContain('compared with the platform')
 })
 
@@ -162,7 +162,7 @@ test('the form of a reset names only what a reset mends', async () => {
   const form = await company.see('operator', '/effective/fix?connection=acme&person=E0003')
 
   const text =
-    'HR implies current contractor · shown is former employee, set on purpose · edited: first day, employment status'
+    "expected from HR's data: current contractor · shown: former employee, set on purpose · edited: first day, employment status"
   expect(form).toContain(text)
   expect(form).toContain('first day is none in HR, and is shown as 2020-01-06')
   expect(form).not.toContain('a second person')

@@ -78,13 +78,13 @@ describe('keys that HR has issued again', () => {
     expect(shown(question.text)).toContain('The answer sends nothing.')
     expect([unsaid.status, unsaid.text.includes('Choose one person or two people.')]).toEqual([400, true])
     expect(shown(resultPage.text)).toContain(
-      'E0001 and N&lt;1&gt; are two people. After an approval, Rollcall makes the held plan again.',
+      'E0001 and N&lt;1&gt; are two people. After an approval, Rollcall plans again.',
     )
     expect(shown(resultPage.text)).toContain('two people ana')
     expect(shown(again.text)).toContain('There is no longer an answer about E0001 and N&lt;1&gt;.')
     expect(viewers.map(({ status }) => status)).toEqual([200, 403])
     expect(viewers[0]?.text).toContain('only an operator can do this, and you are signed in as a viewer')
-    expect(shown(after.text)).toContain('3 pairs are answered. After an approval, Rollcall makes the held plan again.')
+    expect(shown(after.text)).toContain('3 pairs are answered. After an approval, Rollcall plans again.')
     expect(shown(after.text)).toContain('Every pair is answered.')
     expect([run.state, run.counts]).toMatchObject(['unchanged', { join: 0, leave: 0 }])
     expect([...(await peopleOn(client)).keys()]).not.toContain('N<1>')
@@ -111,7 +111,7 @@ test('keys that no run paired because the address changed too can be answered as
   expect(question.text.match(/<input id="(?:former|key)"/g)).toHaveLength(2)
   expect([blank.status, blank.text.includes('value="E0001"')]).toEqual([400, true])
   expect(shown(resultPage.text)).toContain(
-    'N0 is now the key of the person E0001. After an approval, Rollcall makes the held plan again.',
+    'N0 is now the key of the person E0001. After an approval, Rollcall plans again.',
   )
 })
 
@@ -142,7 +142,7 @@ describe('values that no list holds', () => {
     ])
     expect([unsaid.status, unsaid.text.includes('Choose what the value means.')]).toEqual([400, true])
     expect(shown(resultPage.text)).toContain(
-      'From now on, a person with “dormant” has left. After an approval, Rollcall makes the held plan again.',
+      'From now on, a person with “dormant” has left. After an approval, Rollcall plans again.',
     )
     expect(shown(resultPage.text)).toMatch(/After an approval, Rollcall plans again\./)
     expect(shown(after.text)).toContain('Every value of this plan has a meaning now.')

@@ -69,7 +69,7 @@ function renderWithdrawn({ former, identityId }: Keys) {
 /** Confirms the answers about the pairs of a run. */
 export function renderAnswered({ answered, unclear, moved }: AnsweredKeys, paint: Paint): string {
   const unclearText =
-    unclear === 0 ? '' : `; ${pluralize(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
+    unclear === 0 ? '' : `; ${pluralize(unclear, 'pair is', 'pairs are')} ambiguous: answer each one with its two keys`
   return `${paint('green', '✔')} ${pluralize(answered, 'pair is', 'pairs are')} answered${nextStep(moved)}${unclearText}`
 }
 
@@ -90,7 +90,7 @@ export function renderKeys(
   if (pairs.length === 0 && answers.length === 0) return 'no key in a held plan looks changed, and there are no answers'
   const open = pairs.map(({ former, identityId, by, clear, runId }) => [
     `${escapeText(former)} → ${escapeText(identityId)}`,
-    `the same ${inCommon[by]}${clear ? '' : ', and not clear'}`,
+    `the same ${inCommon[by]}${clear ? '' : ', ambiguous'}`,
     `run ${shortId(runId)}`,
   ])
   const answerRows = answers.map(({ former, identityId, same, by, at }) => [

@@ -29,7 +29,7 @@ export type EffectiveFixOptions = CommonOptions & {
   readonly showValues?: boolean
 }
 
-/** Lists the people whom the platform does not show as HR implies, and why. With `compare`, everybody is compared first. */
+/** Lists the people whose status on the platform does not match HR's data, and why. With `compare`, everybody is compared first. */
 export async function effective({ compare = false, ...options }: EffectiveOptions): Promise<number> {
   return await withSession(options, { isReadOnly: !compare }, async (session) => {
     const { config, control, output } = session
@@ -168,13 +168,13 @@ export function renderEffective(
   const synced = syncedAt === null ? '' : `, after the identity sync of ${formatInstant(syncedAt)}`
   const compared =
     comparedAt === null
-      ? 'nobody was compared so far; rollcall effective --compare does it now'
+      ? 'nobody has been compared yet; rollcall effective --compare does it now'
       : `compared ${formatInstant(comparedAt)}${synced}`
   return [
     ...(isOfDirectory ? [] : [compared]),
     ...connections.map(
       ({ connection, comparedAt: ownAt, percent, effective: asImplied, people }) =>
-        `${paint('bold', escapeText(connection))}: ${percent} % (${asImplied} of ${pluralize(people, 'person', 'people')}) are shown as HR implies${ownAt === comparedAt ? '' : `, compared ${formatInstant(ownAt)}`}`,
+        `${paint('bold', escapeText(connection))}: ${percent} % (${asImplied} of ${pluralize(people, 'person', 'people')}) match HR's data on the platform${ownAt === comparedAt ? '' : `, compared ${formatInstant(ownAt)}`}`,
     ),
     ...directories.map((directory) => directoryLine(directory, paint)),
     ...findings.flatMap((finding) => findingLines(finding, paint)),

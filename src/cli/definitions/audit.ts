@@ -15,7 +15,7 @@ export function auditCommands(program: Command, exitWith: ExitWith): void {
   add(audit, 'export', 'Print audit entries with their signatures, as JSON lines', configOptions)
     .option('--from <time>', 'entries from this time or day on; days begin at 00:00 UTC')
     .option('--to <time>', 'entries before this time or day')
-    .option('--act <name>', 'only this act, such as run.approved, or all of a kind, such as run')
+    .option('--act <name>', 'only this action, such as run.approved, or all of a kind, such as run')
     .option('--by <name>', 'only what this person did')
     .option('--connection <name>', 'only this connection')
     .option('--run <id>', 'only this run, such as last')
@@ -31,7 +31,7 @@ export function auditCommands(program: Command, exitWith: ExitWith): void {
     commonOptions,
     byOption,
   )
-    .requiredOption('--reason <text>', 'why, for the record')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit trail')
     .action(
       exitWith(async (options: AuditNewKeyOptions) => (await import('../commands/audit.ts')).auditNewKey(options)),
     )

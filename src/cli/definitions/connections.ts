@@ -20,7 +20,7 @@ function unblockCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'unblock',
-    'Try a blocked connection now instead of at its next probe',
+    'Retry a blocked connection now instead of waiting for the next automatic attempt',
     commonOptions,
     connectionOption,
     byOption,
@@ -38,7 +38,7 @@ function pauseCommand(program: Command, exitWith: ExitWith): void {
     byOption,
   )
     .argument('[connection]', connectionHelp)
-    .requiredOption('--reason <text>', 'why, for the record')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit trail')
     .option('--until <time>', 'end of the pause: a day, or a time such as 2026-12-31T06:00')
     .action(
       exitWith(async (connection: string | undefined, options: PauseOptions) =>

@@ -32,7 +32,7 @@ function approveCommand(program: Command, exitWith: ExitWith): void {
     .argument('<id>', runHelp)
     .option('--only <kinds>', `approve only changes of these kinds: ${partKinds.join(', ')}`, kindsOf)
     .option('--group <name>', 'approve only people of this group; can be repeated', several)
-    .option('--without-group', 'approve only people without a group; with --group, people without a group too')
+    .option('--without-group', 'approve only people without a group; with --group, those people too')
     .option('--people <keys>', 'approve only the people with these keys, separated by commas', several)
     .option('--people-file <file>', 'the same, with one key on each line of a file')
     .option('--digest <digest>', 'approve only the plan, or the part, with this digest')
@@ -95,7 +95,7 @@ function revertCommand(program: Command, exitWith: ExitWith): void {
     waitOption,
   )
     .argument('<id>', runHelp)
-    .requiredOption('--reason <text>', 'why, for the record')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit trail')
     .action(
       exitWith(async (id: string, options: RevertOptions) =>
         (await import('../commands/revert.ts')).revert(id, options),

@@ -60,7 +60,7 @@ export function connectionOption(command: Command): Command {
 export function waitOption(command: Command): Command {
   return command.option(
     '--wait <seconds>',
-    'seconds without progress of the platform after which the command ends; the run continues later',
+    'stop waiting after this many seconds without progress; the work continues in the background',
     wholeNumber,
     60,
   )
@@ -70,24 +70,21 @@ export function waitOption(command: Command): Command {
 export function strictOption(command: Command): Command {
   return command.option(
     '--strict',
-    'also exit with 70 if a connection is blocked, people are in doubt, or rows or events cannot be read or contradict each other',
+    'also exit with 70 if a connection is blocked, the outcome of a request is unknown, or rows or events are unreadable or contradictory',
   )
 }
 
 /** Adds the options of a command that decides about a held run. */
 export function heldRunOptions(command: Command): Command {
   return command
-    .option('--reason <text>', 'why, for the record')
-    .option('--connection <name>', 'refuse runs of other connections')
+    .option('--reason <text>', 'the reason, recorded in the audit trail')
+    .option('--connection <name>', 'refuse a run of another connection')
 }
 
 /** Adds the option of a command that is recorded in the audit trail. */
 export function byOption(command: Command): Command {
   return command.addOption(
-    new Option('--by <name>', 'who requests or decides, for the record').default(
-      userName(),
-      'the user of this machine',
-    ),
+    new Option('--by <name>', 'your name for the audit trail').default(userName(), 'the user of this machine'),
   )
 }
 

@@ -53,12 +53,12 @@ function aliasCommand(program: Command, exitWith: ExitWith): void {
     'Say that HR uses a new key for a person, or list keys that may have changed',
     ...decisionOptions,
   )
-    .argument('[former]', 'the key under which the platform has the person')
-    .argument('[key]', 'the key that HR uses now')
+    .argument('[oldKey]', 'the old key, under which the platform has the person')
+    .argument('[newKey]', 'the new key, which HR uses now')
     .option('--two-people', 'the two keys are two people')
     .option('--undo', 'withdraw the answer about the two keys')
     .option('--run <id>', 'with --all: the held run with the pairs, such as @held')
-    .option('--all', 'answer for all pairs of the run; with --two-people also for those that are not clear')
+    .option('--all', 'answer for all pairs of the run; ambiguous pairs only with --two-people')
     .action(
       exitWith(async (former: string | undefined, key: string | undefined, options: AliasOptions) =>
         (await import('../commands/alias.ts')).alias(former, key, options),

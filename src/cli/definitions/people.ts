@@ -90,7 +90,7 @@ function statementCommand(program: Command, exitWith: ExitWith): void {
   )
     .option('--at <day>', 'the last statement of this day, or before this instant (default: the newest)')
     .addOption(
-      new Option('--format <format>', 'html: a page; csv and json: the key of everybody too').choices(
+      new Option('--format <format>', 'html: a page; csv and json: also list every key').choices(
         Object.keys(reportFormats),
       ),
     )
@@ -106,8 +106,8 @@ function statementCommand(program: Command, exitWith: ExitWith): void {
     "Read HR's export of a night again and compare it with the statement in an audit pack",
     commonOptions,
   )
-    .requiredOption('--export <file>', 'the export of HR')
-    .requiredOption('--pack <file>', 'the pack that "rollcall report leavers --pack" has written')
+    .requiredOption('--export <file>', "HR's export")
+    .requiredOption('--pack <file>', 'the file written by "rollcall report leavers --pack"')
     .option('--connection <name>', connectionHelp)
     .action(
       exitWith(async () =>
@@ -124,7 +124,7 @@ function retractCommand(program: Command, exitWith: ExitWith): void {
     ...changeOptions,
   )
     .argument('<key>', personHelp)
-    .option('--reason <text>', 'why, for the record')
+    .option('--reason <text>', 'the reason, recorded in the audit trail')
     .option('--undo', 'undo the retraction and send the person again')
     .option('--show-values', candidatesHelp)
     .action(
@@ -138,11 +138,11 @@ function separateCommand(program: Command, exitWith: ExitWith): void {
   add(
     program,
     'separate',
-    'Plan the departure of people whom only the platform knows; the run waits for an approval',
+    "Plan the departure of people who are on the platform but not in HR's data; the run waits for an approval",
     ...changeOptions,
   )
     .argument('<keys...>', 'their keys, as listed by "rollcall problems"')
-    .requiredOption('--reason <text>', 'why, for the record')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit trail')
     .option('--on <day>', 'their last day, such as 2026-10-31 (default: today)')
     .action(
       exitWith(async (keys: string[], options: SeparateOptions) =>
@@ -160,7 +160,7 @@ function holdBackCommand(program: Command, exitWith: ExitWith): void {
   )
     .argument('[key]', personHelp)
     .option('--until <day>', 'the day on which HR data applies again, such as 2026-12-31')
-    .option('--reason <text>', 'why, for the record')
+    .option('--reason <text>', 'the reason, recorded in the audit trail')
     .option('--end', 'let HR data apply again now')
     .option('--show-values', candidatesHelp)
     .action(
@@ -171,12 +171,12 @@ function holdBackCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function leaveCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'leave', 'State a departure that HR has not written yet, or list these people', ...changeOptions)
+  add(program, 'leave', 'State a departure that HR has not recorded yet, or list these people', ...changeOptions)
     .argument('[key]', personHelp)
-    .option('--on <day>', 'their last day, such as 2026-10-31 (default: today; a second person names it)')
-    .option('--reason <text>', 'why, for the record')
-    .option('--emergency', 'wait for no second person, and alert everybody')
-    .option('--withdraw', 'let what HR says apply again')
+    .option('--on <day>', 'the last day, such as 2026-10-31 (default: today; the second person must give it)')
+    .option('--reason <text>', 'the reason, recorded in the audit trail')
+    .option('--emergency', 'do not wait for a second person; every alert channel is notified')
+    .option('--withdraw', "withdraw the stated departure: HR's data applies again")
     .option('--show-values', candidatesHelp)
     .action(
       exitWith(async (key: string | undefined, options: LeaveOptions) =>
@@ -189,13 +189,13 @@ function effectiveCommands(program: Command, exitWith: ExitWith): void {
   const effective = add(
     program,
     'effective',
-    'List the people whom the platform does not show as HR implies, and why',
+    "List the people whose status on the platform does not match HR's data, and why",
     commonOptions,
   )
     .option('--connection <name>', 'only this connection')
     .option(
       '--directory <name|file>',
-      'accounts instead: of a directory of the configuration, or of a file (CSV, XLSX)',
+      'check accounts instead: those of a configured directory, or of a file (CSV, XLSX)',
     )
     .option('--compare', 'compare everybody now')
     .option('--show-values', 'include names and e-mails; otherwise keys only')
@@ -206,13 +206,13 @@ function effectiveCommands(program: Command, exitWith: ExitWith): void {
   add(
     effective,
     'fix',
-    'Let identity sync update people again after edits by hand on the platform',
+    "Reset the identity sync of people who were edited by hand on the platform, so that HR's data applies again",
     commonOptions,
     connectionOption,
     byOption,
   )
-    .argument('<person...>', 'the people, as the list names them')
-    .requiredOption('--reason <text>', 'why, for the record')
+    .argument('<person...>', 'the people, by the keys in the list of "rollcall effective"')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit trail')
     .option('--yes', 'reset the sync of these people; without --yes, only show them')
     .option('--show-values', 'include names and e-mails; otherwise keys only')
     .action(
@@ -233,7 +233,7 @@ function forgetCommand(program: Command, exitWith: ExitWith): void {
     byOption,
   )
     .argument('<key>', personHelp)
-    .requiredOption('--reason <text>', 'why, for the record')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit trail')
     .option('--show-values', candidatesHelp)
     .action(
       exitWith(async (key: string, options: ForgetOptions) =>

@@ -30,19 +30,19 @@ const noneNamed: Readonly<
 function initCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'init', 'Read an export and write a configuration for it', byOption)
     .option(
-      '--source <place>',
+      '--source <location>',
       'the export: a file, a folder, sftp://USER@HOST/PATH, s3://BUCKET/PATH, gs://…, az://ACCOUNT/CONTAINER/… or https://… (CSV, XLSX, or a JSON list); or scim, if an identity system pushes people',
     )
     .option('--recipe <name>', 'instead of an export: the HR system to read by API, as "rollcall recipes" lists them')
-    .option('--parameter <name=value>', 'what the recipe asks for; can be repeated', several)
+    .option('--parameter <name=value>', 'a value that the recipe asks for; can be repeated', several)
     .option(
       '--credential <setting=file>',
-      'the file of a secret that the recipe asks for, or what else it asks for; can be repeated',
+      'the file with a secret that the recipe asks for, or another credential, such as a user name; can be repeated',
       several,
     )
     .option(
       '--set <setting=value>',
-      'a setting besides those of the recipe, such as allowPrivate=true, or of a source: records, headers.NAME, endpoint, region; can be repeated',
+      'one more setting for the recipe, such as allowPrivate=true, or for an export: records, headers.NAME, endpoint, region; can be repeated',
       several,
     )
     .option(
@@ -54,18 +54,22 @@ function initCommand(program: Command, exitWith: ExitWith): void {
       'host key of the SFTP server, as printed by ssh-keyscan HOST | ssh-keygen -lf -',
     )
     .option('--region <region>', 'region of the platform: default, eu or apac')
-    .option('--platform-url <address>', 'a platform of your own, instead of a region')
+    .option('--platform-url <address>', 'the address of your own platform, instead of a region')
     .option('--key-file <file>', "the file of the platform's API key")
     .option('--name <name>', 'name of the connection (default: HR)')
     .option('--time-zone <zone>', 'time zone of the dates (default: from the export, otherwise that of this machine)')
     .option('--public-url <address>', 'with --source scim: the https address under which the daemon is reached')
     .option('--preset <name>', 'preset to use instead of the best match')
-    .option('--field <field=column>', 'map a field to a column, or to none; can be repeated', several)
+    .option(
+      '--field <field=column>',
+      'read a field from this column; "none" leaves the field out; can be repeated',
+      several,
+    )
     .option('--date-format <format>', 'date format if the dates are ambiguous, such as dd/MM/yyyy')
     .option('--left <status>', 'a status that means left; can be repeated', several)
     .option('--employed <status>', 'a status that means employed; can be repeated', several)
-    .option('--encoding <name>', 'encoding, instead of the detected one')
-    .option('--delimiter <sign>', 'delimiter, instead of the detected one')
+    .option('--encoding <name>', 'the encoding, if the detected one is wrong')
+    .option('--delimiter <character>', 'the delimiter, if the detected one is wrong')
     .option('--sheet <name>', 'the sheet of a workbook that lists the people, or its number')
     .option('--header-line <line>', 'line number of the header', wholeNumber)
     .option('--out <file>', 'configuration file to write', 'rollcall.yaml')
@@ -99,7 +103,7 @@ function checkCommand(program: Command, exitWith: ExitWith): void {
     commonOptions,
   )
     .option('--connection <name>', 'test this connection only')
-    .option('--probe', 'also test on the platform, with an invented person, that it works as Rollcall expects')
+    .option('--probe', 'also test the platform itself with an invented person: does it work as Rollcall expects?')
     .option('--yes', 'with --probe: change the platform without asking')
     .action(exitWith(async (options: CheckOptions) => (await import('../commands/check.ts')).check(options)))
 }

@@ -21,7 +21,7 @@ function backupCommand(program: Command, exitWith: ExitWith): void {
 function restoreCommand(program: Command, exitWith: ExitWith): void {
   add(program, 'restore', 'Restore the store from a backup; a running daemon restarts itself', commonOptions, byOption)
     .argument('<file>', 'a file written by "backup"')
-    .requiredOption('--reason <text>', 'why, for the record')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit trail')
     .option('--replace', 'also replace a store with people in it; an unreadable store is moved aside')
     .action(
       exitWith(async (file: string, options: RestoreOptions) =>
@@ -44,7 +44,7 @@ function acceptStoreCommand(program: Command, exitWith: ExitWith): void {
     commonOptions,
     byOption,
   )
-    .requiredOption('--reason <text>', 'why, for the record')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit trail')
     .action(
       exitWith(async (options: AcceptStoreOptions) =>
         (await import('../commands/accept-store.ts')).acceptStore(options),

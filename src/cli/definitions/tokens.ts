@@ -18,7 +18,7 @@ export function tokenCommands(program: Command, exitWith: ExitWith): void {
   const token = add(program, 'token', 'Create, list and revoke access tokens for people and programs')
 
   add(token, 'create', 'Create a token and show it once', commonOptions, byOption)
-    .requiredOption('--name <name>', 'the owner of the token, for the record')
+    .requiredOption('--name <name>', 'the person or program that uses the token; recorded in the audit trail')
     .addOption(
       new Option('--role <role>', 'role of the token; each includes the ones before it, and scim only pushes people')
         .choices(Object.keys(roles))

@@ -48,7 +48,7 @@ function rowLines({ place: location, reason, cells }: PersonAccount['rows'][numb
 
 function readAs({ value, field, normalised, keeps, reason }: Cell): string {
   if (reason !== null) return `cannot be used: ${escapeText(reason)}`
-  if (keeps) return 'no value; the known value stays'
+  if (keeps) return 'empty: the known value stays'
   return `${fieldText(field, value)}${normalised ? ' (normalised)' : ''}`
 }
 

@@ -31,7 +31,7 @@ export function renderStatus(status: Status, paint: Paint): string {
       : []),
     ...(status.unsigned === undefined
       ? []
-      : [`  ${paint('red', '✖')} the audit trail is not being written: ${escapeText(status.unsigned)}`]),
+      : [`  ${paint('red', '✖')} audit entries cannot be signed: ${escapeText(status.unsigned)}`]),
     ...status.connections.flatMap((connection) => [
       '',
       ...connectionLines(connection, paint),

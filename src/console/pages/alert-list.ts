@@ -62,7 +62,7 @@ export function alertList(
     title: html`Alerts <span class="count">${number(alerts.length + (unsigned === undefined ? 0 : 1))}</span>`,
     id: 'needs',
     tone: 'wait',
-    content: html`<ul class="needs">${items}${unsigned !== undefined && html`<li><div><b>The audit trail is not being written</b><p class="reason">${unsigned}</p></div></li>`}</ul>${shown.length < alerts.length && html`<p class="hint"><a href="${address('/', { alerts: 'all' })}">Show all ${number(alerts.length)} alerts</a></p>`}`,
+    content: html`<ul class="needs">${items}${unsigned !== undefined && html`<li><div><b>Audit entries cannot be signed</b><p class="reason">${unsigned}</p></div></li>`}</ul>${shown.length < alerts.length && html`<p class="hint"><a href="${address('/', { alerts: 'all' })}">Show all ${number(alerts.length)} alerts</a></p>`}`,
   })
 }
 

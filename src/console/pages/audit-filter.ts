@@ -52,7 +52,7 @@ export function auditFilterForm(filter: AuditFilter, choices: AuditChoices): Htm
       value: by,
       maxLength: 320,
       suggestions: choices.by,
-      placeholder: 'A whole name',
+      placeholder: 'Full name',
     })}${connectionField(choices.connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}${filterNote(filter)}`,
   })
 }
@@ -77,7 +77,7 @@ export function actName(act: string): string {
 function filterNote({ from, to, zone }: AuditFilter): Html {
   const isChosen = from !== '' || to !== ''
   const name = isChosen && zone !== '' ? zone : utc
-  return html`<p class="hint"><input type="hidden" name="zone" value="${name}"${!isChosen && html` data-zone`}>Days are those of <span${!isChosen && html` data-zone-name`}>${name}</span>. Names of the newest 20,000 entries are suggested.</p>`
+  return html`<p class="hint"><input type="hidden" name="zone" value="${name}"${!isChosen && html` data-zone`}>Days begin at midnight in <span${!isChosen && html` data-zone-name`}>${name}</span>. The names in the newest 20,000 entries are suggested.</p>`
 }
 
 /** The API takes years of four digits. */
@@ -89,12 +89,12 @@ type DayInZone = { readonly day: string; readonly zone: string; readonly later: 
 function startOf(label: string, { day, zone, later }: DayInZone): string {
   const timeZone = zone === '' ? utc : zone
   if (!isTimeZone(timeZone))
-    throw new Failure('usage', `zone: "${zone}" is no time zone; write one such as Europe/Berlin`)
+    throw new Failure('usage', `zone: "${zone}" is not a time zone; write one such as Europe/Berlin`)
   try {
     const date = Temporal.PlainDate.from(day, { overflow: 'reject' }).add({ days: later })
     return new Date(Math.min(date.toZonedDateTime(timeZone).epochMilliseconds, lastInstantMs)).toISOString()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new Failure('usage', `${label}: "${day}" is no day; write one such as 2026-01-31`)
+    throw new Failure('usage', `${label}: "${day}" is not a day; write one such as 2026-01-31`)
   }
 }

@@ -39,14 +39,14 @@ ${connectionPart(status, context, await connectionDetails(context, connection))}
       const { name, active } = await connectionOf(context, fields('connection'))
       return {
         title: `Read ${name} now?`,
-        explanation: html`<p>Rollcall reads HR’s source as in a scheduled run, and delivers the changes to the platform. The guards check the plan as always.</p>
+        explanation: html`<p>Rollcall reads HR’s source as in a scheduled run, and delivers the changes to the platform. The guards check the plan as usual.</p>
 ${active && activeText(active)}`,
         fields: choiceField({
           name: 'how',
           label: 'What to send',
           options: [
             { value: 'changes', name: 'Changes only' },
-            { value: 'verify', name: 'Changes, and every difference found in the platform’s list' },
+            { value: 'verify', name: 'Changes, and every difference from the platform’s list of people' },
             { value: 'full', name: 'Everybody again' },
           ],
           value: fields('how') || 'changes',
@@ -83,7 +83,7 @@ ${active && activeText(active)}`,
       const waiting = `${pluralize(due, 'person waits', 'people wait')} to be delivered`
       return {
         to: connectionHref(connection),
-        done: wasBlocked ? `${connection} is tried now; ${waiting}.` : `${connection} was not blocked.`,
+        done: wasBlocked ? `Rollcall tries ${connection} now; ${waiting}.` : `${connection} was not blocked.`,
       }
     },
   })
@@ -114,7 +114,7 @@ ${connectionCard(connection, status, context, details)}`,
   })
 }
 
-/** What takes queries of its own: how long departures took, how many people are shown as HR implies, and the charts. */
+/** What takes queries of its own: how long departures took, how many people match HR's data on the platform, and the charts. */
 export async function connectionDetails(context: SharedContext, name: string): Promise<Html> {
   const compared = await context.control.effectiveCoverage({})
   return html`${await leaverClock(context, name)}${coverageSentences(compared, context.now).get(name)}${await chartsOf(context, name)}`
@@ -161,7 +161,7 @@ ${figures([
   {
     name: 'To be delivered',
     value: number(people.due),
-    note: people.due === 0 ? 'everybody is delivered' : null,
+    note: people.due === 0 ? 'nobody is waiting' : null,
     ...(people.due > 0 && { tone: 'wait' as const }),
   },
   {
@@ -180,7 +180,10 @@ ${figures([
     name: 'Only on the platform',
     value: html`<a href="${address('/problems', { connection: name })}#foreign">${number(foreign.people)}</a>`,
     ...(foreign.people > 0 && { tone: 'bad' as const }),
-    note: foreign.separated > 0 ? `${pluralize(foreign.separated, 'more has', 'more have')} left there` : null,
+    note:
+      foreign.separated > 0
+        ? `and ${pluralize(foreign.separated, 'person', 'people')} who left, as the platform shows`
+        : null,
   },
 ])}
 ${definitions([
@@ -204,7 +207,7 @@ ${definitions([
   ],
   ['Next verification', nextVerifyAt && formatRelativeTime(nextVerifyAt, context.now)],
   ['Events', inbox && inboxText(inbox)],
-  ['Pushed', pushed && pushedText(pushed, context.now)],
+  ['Last SCIM push', pushed && pushedText(pushed, context.now)],
 ])}
 <div class="columns" id="charts-${name}" hx-morph-skip="true">${details}</div>
 <p class="hint"><a href="${address('/runs', { connection: name })}">All runs of ${name}</a> · <a href="/connections/${encodeURIComponent(name)}/statement">Population statement</a></p>`,
@@ -227,8 +230,9 @@ function clockText({ people, acknowledged, late, notEffective, boundHours, ourSe
   const took =
     ourSeconds && ` (half within ${formatSeconds(ourSeconds.p50)}, 95 % within ${formatSeconds(ourSeconds.p95)})`
   const lateText = late === 0 ? 'none is late' : html`<strong class="bad">${number(late)} late</strong>`
-  const notText = notEffective > 0 && html`; <strong class="bad">${number(notEffective)} not effective</strong>`
-  return html`<p class="wide"><b>Leavers</b> ${pluralize(people, 'person', 'people')} had their last day in the last ${clockDays} days. The platform acknowledged ${pluralize(acknowledged, 'departure')}${took}; ${lateText}${notText}. The limit is ${boundHours} h.</p>`
+  const notText =
+    notEffective > 0 && html`; <strong class="bad">${number(notEffective)} not effective on the platform</strong>`
+  return html`<p class="wide"><b>Leavers</b> ${pluralize(people, 'person', 'people')} had their last day in the last ${clockDays} days. The platform acknowledged ${pluralize(acknowledged, 'departure')}${took}; ${lateText}${notText}. A departure is late after ${boundHours} h.</p>`
 }
 
 const historyDays = 90
@@ -276,12 +280,12 @@ function pushedText(
   { users, active, withoutKey, lastAt }: NonNullable<ConnectionStatus['pushed']>,
   now: Date,
 ): Html | string {
-  if (lastAt === null) return 'nothing yet'
+  if (lastAt === null) return 'none yet'
   const keyless = withoutKey === 0 ? '' : `, ${number(withoutKey)} without a key`
   return html`${formatRelativeTime(lastAt, now)}<span class="hint">${pluralize(users, 'user')}, ${number(active)} of them active${keyless}</span>`
 }
 
 function inboxText({ pending, held, rejected }: NonNullable<ConnectionStatus['inbox']>): string {
-  const deciding = held === 0 ? '' : `, ${number(held)} of them for a decision`
+  const deciding = held === 0 ? '' : `, ${number(held)} of them held for a decision`
   return `${number(pending)} waiting${deciding}; ${number(rejected)} rejected`
 }

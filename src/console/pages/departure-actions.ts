@@ -125,12 +125,12 @@ function statementSoFar({ statedDeparture: stated }: Person): Html | null {
 
 const statementTexts: Readonly<Record<StatementKind, (person: Person, twoPeople: boolean) => Html>> = {
   first: (_, twoPeople) =>
-    html`<p>For a departure that HR has not written yet. Rollcall sends it on the last day, without an export. A leaving date that HR states replaces that day when HR’s date is reached. If HR goes on to state the person as employed, an alert asks; the person does not come back by itself.</p>
-${twoPeople && html`<p>A second person has to state the same before it is sent.</p>`}`,
+    html`<p>For a departure that HR has not recorded yet. Rollcall sends it on the last day, without an export. If HR states another leaving date, it replaces your day once HR’s date has come. If HR still states the person as employed after that day, an alert asks you to decide; Rollcall does not bring the person back by itself.</p>
+${twoPeople && html`<p>A second person has to state the same day before it is sent.</p>`}`,
   second: (person) => html`<p>Once a second person states ${dayOf(person)} too, that day applies at once.</p>`,
   correction: (_, twoPeople) =>
-    html`<p>Rollcall sends the other day. Until a day that lies ahead, the person is employed again.</p>
-${twoPeople && html`<p>A second person has to state the same day. Until then, the present one applies.</p>`}`,
+    html`<p>Rollcall sends the new day. If it is in the future, the person is employed again until then.</p>
+${twoPeople && html`<p>A second person has to state the same day. Until then, the current day applies.</p>`}`,
 }
 
 type StatementForm = { readonly kind: StatementKind; readonly twoPeople: boolean; readonly fields: Fields }
@@ -153,7 +153,7 @@ function statementFields(person: Person, { kind, twoPeople, fields }: StatementF
   const emergency = checkField({
     name: 'emergency',
     label: 'Emergency: do not wait for the second person',
-    hint: 'Every channel is alerted until a second person has stated it too.',
+    hint: 'An alert goes to every channel until a second person states the departure too.',
     checked: fields('emergency') === '1',
   })
   const canBeAlone = twoPeople && !stated?.applies
@@ -163,8 +163,8 @@ function statementFields(person: Person, { kind, twoPeople, fields }: StatementF
 /** Under the rule of two people, how many people withdraw a departure that applies. */
 function whoWithdraws({ by, isEmergency, approvedBy }: NonNullable<Person['statedDeparture']>): Html {
   if (isEmergency && approvedBy === null)
-    return html`<p>${by} alone stated it: any other person withdraws it at once. If ${by} withdraws it, it stays until a second person has withdrawn it too.</p>`
-  return html`<p>A departure that applies is withdrawn by two people: until the second one has withdrawn it too, it stays.</p>`
+    return html`<p>Only ${by} stated it, so any other person can withdraw it at once. If ${by} withdraws it, it applies until a second person withdraws it too.</p>`
+  return html`<p>Two people have to withdraw a departure that applies. It applies until the second one withdraws it too.</p>`
 }
 
 /** Withdraws a stated departure. */
@@ -195,7 +195,7 @@ ${twoPeople && stated?.applies && !isWithdrawn(stated) && whoWithdraws(stated)}`
       body: { ...(on !== '' && { on }), reason: fields('reason') },
     })
     const done = waits
-      ? `The departure of ${params.identityId} stays until a second person has withdrawn it too.`
+      ? `The departure of ${params.identityId} applies until a second person withdraws it too.`
       : `HR’s data about ${params.identityId} applies again.`
     return { to: personHref(params), done }
   },

@@ -12,10 +12,10 @@ const folder = new URL('../../../docs/', import.meta.url)
 
 /** The pages of the docs by what their reader wants, as the list shows them. */
 export const docsGroups: readonly (readonly [title: string, pages: readonly string[]])[] = [
-  ['Beginning', ['first-connection', 'concepts', 'install', 'glossary']],
+  ['Getting started', ['first-connection', 'concepts', 'install', 'glossary']],
   ['Every day', ['operate', 'console', 'alerts', 'metrics', 'traces']],
   [
-    'HR’s lists',
+    'HR’s exports',
     [
       ...['configure', 'settings', 'sources', 'sources-files', 'sources-formats', 'sources-excel-json'],
       ...['sources-http', 'sources-http-pages', 'sources-sftp'],
@@ -67,7 +67,7 @@ ${content}
 async function listPage(): Promise<Content> {
   const names = await pageNames()
   const groups = docsGroups.map(([group, pages]) => ({ group, pages: pages.filter((name) => names.includes(name)) }))
-  const lead = 'The docs of this version, from this machine.'
+  const lead = 'The docs of the installed version.'
   const content = html`${heading({ title: 'Docs', lead })}
 ${names.length === 0 && html`<p class="empty" role="status">This installation came without the folder docs. <code>rollcall help</code> explains each command.</p>`}
 ${await Promise.all(

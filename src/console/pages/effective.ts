@@ -14,7 +14,7 @@ import { capital, connectionField, personCell, reasonField } from '../site/words
 const perPage = 50
 const path = '/effective'
 
-/** Adds the page of people whom the platform does not show as HR implies, and the reset of their sync. */
+/** Adds the page of people whose status on the platform does not match HR’s data, and the reset of their sync. */
 export function effectivePages(site: Site): void {
   site.page(path, async (context, fields) => {
     const { control } = context
@@ -23,7 +23,7 @@ export function effectivePages(site: Site): void {
     const names = [...(await control.about({})).connections, ...coverage.directories.map(({ directory }) => directory)]
     const ofDirectory = coverage.directories.find(({ directory }) => directory === connection)
     const { comparedAt } = ofDirectory ?? coverage
-    const content = html`${heading({ title: 'Shown as HR implies', lead: 'People whom the platform’s personnel, or a directory of accounts, shows otherwise than HR’s facts imply, and why.' })}
+    const content = html`${heading({ title: 'Effective on the platform', lead: 'People whose status on the platform, or whose account in a directory, does not match HR’s data, and why.' })}
 ${coverage.directories.map((directory) => directoryText(directory, context))}
 ${filterForm({
   action: path,
@@ -46,7 +46,7 @@ ${filterForm({
         },
       )}`,
     })}</div>`
-    return { title: 'Shown as HR implies', content, section: 'problems' }
+    return { title: 'Effective on the platform', content, section: 'problems' }
   })
 
   site.action('/effective/fix', fix)
@@ -60,8 +60,8 @@ function readFindings({ control, caller }: PageContext, fields: Fields) {
 
 function comparedText({ comparedAt, syncedAt, failure }: EffectiveCoverage, { now }: PageContext): Html {
   if (comparedAt === null)
-    return html`<p>Nobody was compared with the platform so far. ${failure === null ? 'Rollcall compares everybody within an hour of the first delivery.' : html`<strong class="bad">The newest comparison failed: ${failure}.</strong>`}</p>`
-  return html`<p>Compared ${formatRelativeTime(comparedAt, now)}${syncedAt !== null && html`, after the identity sync of ${formatInstant(syncedAt)}`}.${failure !== null && html` <strong class="bad">The newest comparison failed: ${failure}. The list is from the one before.</strong>`}</p>`
+    return html`<p>Nobody has been compared with the platform yet. ${failure === null ? 'Rollcall compares everybody within an hour of the first delivery.' : html`<strong class="bad">The newest comparison failed: ${failure}.</strong>`}</p>`
+  return html`<p>Compared ${formatRelativeTime(comparedAt, now)}${syncedAt !== null && html`, after the identity sync of ${formatInstant(syncedAt)}`}.${failure !== null && html` <strong class="bad">The newest comparison failed: ${failure}. The list is from the comparison before it.</strong>`}</p>`
 }
 
 function directoryText(
@@ -71,14 +71,14 @@ function directoryText(
   const ghosts = (causes.account_of_leaver ?? 0) + (causes.account_unknown ?? 0)
   const compared =
     comparedAt === null
-      ? html`its accounts were not compared so far.`
+      ? html`its accounts have not been compared yet.`
       : html`${pluralize(accounts, 'account')}, as of ${formatRelativeTime(asOf ?? comparedAt, now)}: ${pluralize(ghosts, 'enabled account')} of leavers or of people whom HR does not know, ${pluralize(causes.account_missing ?? 0, 'person', 'people')} without an account.${unreadable > 0 && html` ${pluralize(unreadable, 'row')} could not be read.`}`
   return html`<p><a href="${address(path, { connection: directory })}"><b>${directory}</b></a>: ${compared}${failure !== null && html` <strong class="bad">The newest list could not be compared: ${failure}.</strong>`}</p>`
 }
 
-/** Why nobody was compared so far, if it was tried. */
+/** Why nobody has been compared yet, if a comparison was tried. */
 export function uncomparedText({ comparedAt, failure }: EffectiveCoverage): Html {
-  return html`${comparedAt === null && failure !== null && html`<p class="wide"><strong class="bad">Nobody was compared with the platform so far: ${failure}.</strong></p>`}`
+  return html`${comparedAt === null && failure !== null && html`<p class="wide"><strong class="bad">Nobody has been compared with the platform yet: ${failure}.</strong></p>`}`
 }
 
 /** One sentence for each compared connection. */
@@ -88,7 +88,7 @@ export function coverageSentences({ connections, failure }: EffectiveCoverage, n
       const others = html`<a href="${address(path, { connection })}">${findings > 0 ? html`<strong class="bad">${pluralize(findings, 'finding')}</strong>` : 'no findings'}</a>`
       return [
         connection,
-        html`<p class="wide"><b>Shown as HR implies</b> ${percent} %: ${number(effective)} of ${pluralize(people, 'delivered person', 'delivered people')}; ${others}. Compared ${formatRelativeTime(comparedAt, now)}.${failure !== null && html` <strong class="bad">The newest comparison failed: ${failure}.</strong>`}</p>`,
+        html`<p class="wide"><b>Effective on the platform</b> ${percent} %: ${number(effective)} of ${pluralize(people, 'delivered person', 'delivered people')}; ${others}. Compared ${formatRelativeTime(comparedAt, now)}.${failure !== null && html` <strong class="bad">The newest comparison failed: ${failure}.</strong>`}</p>`,
       ]
     }),
   )
@@ -130,7 +130,7 @@ function findingsTable(
     },
   ]
   return table({
-    caption: 'People whom the platform, or a directory, does not show as HR implies',
+    caption: 'People who do not match HR’s data on the platform or in a directory',
     columns,
     rows: findings,
     empty: emptyText(isCompared, isOfDirectory),
@@ -138,8 +138,8 @@ function findingsTable(
 }
 
 function emptyText(isCompared: boolean, isOfDirectory: boolean): string {
-  if (!isCompared) return 'No findings, because nobody was compared.'
-  return isOfDirectory ? 'The accounts are as HR implies.' : 'Everybody is shown as HR implies.'
+  if (!isCompared) return 'No findings, because nobody has been compared yet.'
+  return isOfDirectory ? 'All accounts match HR’s data.' : 'Everybody’s status matches HR’s data.'
 }
 
 const fix: Action = {
@@ -150,11 +150,11 @@ const fix: Action = {
     const all = await control.listEffective({ query: { connection, person } })
     const data = all.data.filter(({ canReset }) => canReset)
     if (data.length === 0)
-      throw new Failure('not_found', `there is no finding about ${person} any more that a reset mends`)
+      throw new Failure('not_found', `there is no longer a finding about ${person} that a reset can fix`)
     return {
       title: `Reset the sync of ${person}?`,
       explanation: html`${data.map(({ text, evidence }) => html`<p>${capital(text)}. <span class="hint">${evidence}</span></p>`)}
-<p>The platform forgets what was edited by hand, and shows this person as HR states them from its next identity sync on.</p>`,
+<p>The platform discards the edits made by hand. After its next identity sync, it shows this person as HR states.</p>`,
       fields: reasonField(fields),
       button: 'Reset the sync',
       hidden: { connection, person },
@@ -166,7 +166,7 @@ const fix: Action = {
     const { reset } = await control.fixEffective({ body: { connection, keys: [person], reason: fields('reason') } })
     return {
       to: address(path, { connection }),
-      done: `The sync of ${person} was reset. The platform updates ${pluralize(reset, 'person', 'people')} again at its next identity sync, and what is right then leaves this list with the next comparison.`,
+      done: `The sync of ${person} was reset. The platform updates ${pluralize(reset, 'person', 'people')} again at its next identity sync. The next comparison then removes what is right from this list.`,
     }
   },
 }

@@ -14,7 +14,7 @@ const signInNames: Readonly<Record<SignInKind, string>> = {
   bearer: 'a token (bearer)',
   basic: 'a user name and a password',
   apiKey: 'a key in a header',
-  nothing: 'nothing',
+  nothing: 'no sign-in',
 }
 
 /** The card of the first page that leads to the form for an address. */
@@ -25,7 +25,7 @@ export function addressCard(): Html {
     id: 'address',
     content: html`<form class="stack" method="get" action="${addressesHref}">
 <p>For other systems: Rollcall finds the people, the pages and the columns in the JSON or CSV at an address.</p>
-${selectField({ name: 'signIn', label: 'What the system wants from a reader', options, value: null, required: true })}
+${selectField({ name: 'signIn', label: 'How Rollcall signs in there', options, value: null, required: true })}
 <div class="row"><button class="main">Enter the address</button></div>
 </form>`,
   })
@@ -40,7 +40,7 @@ export function addressPages(site: Site): void {
     operation: 'readAddress',
     ask: async (_context, fields) => ({
       title: 'A list at an address',
-      explanation: html`<p>Rollcall requests the address, finds the list in the answer, and tries whether it has more pages. Nothing is stored before the last step.</p>`,
+      explanation: html`<p>Rollcall requests the address, finds the list in the response, and checks whether it has more pages. Nothing is stored before the last step.</p>`,
       fields: addressFields(kindIn(fields), fields),
       button: 'Read the list and show it',
       cancel: firstVisitHref,
@@ -62,9 +62,9 @@ function kindIn(fields: Fields): SignInKind {
 }
 
 function addressFields(kind: SignInKind, fields: Fields): Renderable {
-  return html`${textField({ name: 'url', label: 'Address of the list', value: fields('url'), required: true, maxLength: 2000, hint: 'Such as https://hr.example.com/v1/employees?status=all. Let it list people who have left, too.' })}
+  return html`${textField({ name: 'url', label: 'Address of the list', value: fields('url'), required: true, maxLength: 2000, hint: 'Such as https://hr.example.com/v1/employees?status=all. It should also list people who have left.' })}
 ${credentialFields(kind, fields)}
-<details><summary>Path of the list in the answer</summary>
+<details><summary>Path of the list in the response</summary>
 ${textField({ name: 'records', label: 'Path of the list', value: fields('records'), maxLength: 200, hint: 'As a JSON pointer, such as /data/employees. Without it, Rollcall takes the longest list.' })}
 </details>`
 }

@@ -61,8 +61,8 @@ export function listPages(site: Site): void {
         { name: 'Connect HR', href: firstVisitHref },
         { name: list.title, href: recipeHref(list.recipe) },
       ],
-      lead: html`Calculated from the list at ${list.source}. ${list.end !== null && html`How its end was recognised: ${list.end}. `}Nothing is stored or sent.`,
-      actions: actionLink({ href: listHref(list.id, '/drop'), name: 'Forget the list' }),
+      lead: html`Calculated from the list at ${list.source}. ${list.end !== null && html`How Rollcall recognised its end: ${list.end}. `}Nothing is stored or sent.`,
+      actions: actionLink({ href: listHref(list.id, '/drop'), name: 'Remove the list' }),
     })}
 ${planParts(list, links)}`
     return { title, content, section: 'overview' }
@@ -72,14 +72,14 @@ ${planParts(list, links)}`
     section: 'overview',
     operation: 'dropList',
     ask: async (_context, fields) => ({
-      title: 'Forget the list?',
-      explanation: html`<p>The list that was read, and the credentials that you gave, are forgotten. Nothing else has been stored.</p>`,
-      button: 'Forget it',
+      title: 'Remove the list?',
+      explanation: html`<p>The list that was read and the credentials that you gave are removed. Nothing else has been stored.</p>`,
+      button: 'Remove it',
       cancel: listHref(fields('list')),
     }),
     perform: async ({ control }, fields) => {
       await control.dropList({ params: { list: fields('list') } }).catch(unlessGone)
-      return { to: firstVisitHref, done: 'The list was forgotten.' }
+      return { to: firstVisitHref, done: 'The list was removed.' }
     },
   })
 
@@ -152,7 +152,7 @@ function recipeFields({ parameters, credentials }: RecipeView, fields: Fields): 
 ${textField({ name: 'name', label: 'Name of the connection on the platform', value: fields('name') || defaultName, required: true, maxLength: 100 })}
 ${textField({ name: 'timeZone', label: 'Time zone of the dates', value: fields('timeZone') || Temporal.Now.timeZoneId(), required: true, maxLength: 100, hint: 'For example Europe/Berlin.' })}
 <details${fields('settings') !== '' && html` open`}><summary>Other settings of the source</summary>
-${areaField({ name: 'settings', label: 'Settings, one on each line', value: fields('settings'), maxLength: 5000, hint: 'Such as requestsPerMinute=60. They go before those of the recipe.' })}
+${areaField({ name: 'settings', label: 'Settings, one on each line', value: fields('settings'), maxLength: 5000, hint: 'Such as requestsPerMinute=60. They override those of the recipe.' })}
 </details>`
 }
 
@@ -205,7 +205,7 @@ function settingsIn(text: string) {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = '', value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(line) ?? []
-      if (name === '') throw new Failure('usage', `"${line}" is no setting: write NAME=VALUE`)
+      if (name === '') throw new Failure('usage', `"${line}" is not a setting: write NAME=VALUE`)
       return [name, jsonIn(value)]
     }),
   )

@@ -83,7 +83,7 @@ export function planPages(site: Site): void {
 function leadText(plan: FirstPlan | string): Html | string {
   if (typeof plan === 'string') return 'Nothing is stored or sent.'
   if (plan.upload.bytes !== null) return 'Calculated from the export that you uploaded. Nothing is stored or sent.'
-  return html`Calculated from the list at ${plan.source}. ${plan.end !== null && html`How its end was recognised: ${plan.end}. `}Nothing is stored or sent.`
+  return html`Calculated from the list at ${plan.source}. ${plan.end !== null && html`How Rollcall recognised its end: ${plan.end}. `}Nothing is stored or sent.`
 }
 
 function connectionFields(fields: Fields) {

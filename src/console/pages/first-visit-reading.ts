@@ -54,7 +54,7 @@ ${heading({
   lead: 'Check that each column is mapped to the right field. Nothing is stored yet.',
   actions: actionLink({
     href: uploadHref(reading.proposed.upload.id, '/drop'),
-    name: isAddress(reading.proposed) ? 'Forget the list' : 'Remove the export',
+    name: isAddress(reading.proposed) ? 'Remove the list' : 'Remove the export',
   }),
 })}
 ${readingForm(reading.proposed, fields)}`
@@ -157,7 +157,7 @@ function leaversPart({ dates, statuses }: Extract<Question, { about: 'leavers' }
       ],
       value: fields(fieldInput(field)),
     })
-  return html`<p>No column that is read shows who has left. Choose the column that does. If there is none, people leave only by being missing from the export.</p>
+  return html`<p>Rollcall found no column that shows who has left. Choose it. If there is none, only people who are missing from the export are treated as leavers.</p>
 ${choice('separatedAt', 'Which column is the last day of employment?', dates)}
 ${choice('status', 'Which column is the status of employment?', statuses)}`
 }
@@ -176,7 +176,7 @@ function filePart(
   return html`<p>${formText(form, columns.length)}</p>
 ${selectField({
   name: 'preset',
-  label: 'Which system wrote it',
+  label: 'System that wrote the export',
   options: presets.map((one) => ({
     value: one.name === preset && fields('preset') === '' ? '' : one.name,
     name: one.title,
@@ -222,9 +222,9 @@ ${textField({ name: 'headerLine', label: format === 'xlsx' ? 'Header row' : 'Hea
 /** Of an uploaded JSON file: where its list is. */
 function recordsField(records: string, fields: Fields): Html {
   const value = fields('records') || records
-  return html`<details><summary>The people are in another list, or a run refuses this one</summary>
+  return html`<details><summary>The people are in another list, or Rollcall refuses this one</summary>
 ${textField({ name: 'records', label: 'Path of the list', value, maxLength: 200, hint: 'Such as /data/items.' })}
-${textField({ name: 'ignoredStatements', label: 'Ignored statements', value: fields('ignoredStatements'), maxLength: 200, hint: 'Paths of what is not about this list, such as /departments/total, separated by commas.' })}
+${textField({ name: 'ignoredStatements', label: 'Ignored statements', value: fields('ignoredStatements'), maxLength: 200, hint: 'Paths of counts or page links that are not about this list, such as /departments/total, separated by commas.' })}
 </details>`
 }
 

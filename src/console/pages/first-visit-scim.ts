@@ -17,7 +17,7 @@ export function scimCard(): Html {
     title: 'Let an identity system push by SCIM',
     id: 'scim',
     content: html`<form class="stack" method="get" action="${scimHref}">
-<p>Okta, Microsoft Entra and others send each change of a user by themselves. Rollcall creates their token.</p>
+<p>Okta, Microsoft Entra and other identity systems send each change of a user to Rollcall. Rollcall creates the token for them.</p>
 ${textField({ name: 'name', label: 'Name of the connection on the platform', value: 'HR', required: true, maxLength: 100 })}
 ${textField({ name: 'timeZone', label: 'Time zone that decides on which day a person leaves', value: Temporal.Now.timeZoneId(), required: true, maxLength: 100, hint: 'For example Europe/Berlin.' })}
 <div class="row"><button class="main">Show what is written</button></div>

@@ -42,14 +42,14 @@ export function firstVisitPages(site: Site): void {
     section: 'overview',
     operation: 'dropExport',
     ask: async (_context, fields) => ({
-      title: 'Forget it?',
-      explanation: html`<p>The export that you uploaded is removed from this machine, or the address with its credentials is forgotten. Nothing else has been stored.</p>`,
-      button: 'Forget it',
+      title: 'Remove what you gave?',
+      explanation: html`<p>The export that you uploaded, or the address with its credentials, is removed from this machine. Nothing else has been stored.</p>`,
+      button: 'Remove it',
       cancel: uploadHref(fields('upload')),
     }),
     perform: async ({ control }, fields) => {
       await control.dropExport({ params: { upload: fields('upload') } }).catch(unlessGone)
-      return { to: firstVisitHref, done: 'It was forgotten.' }
+      return { to: firstVisitHref, done: 'It was removed.' }
     },
   })
 
@@ -64,7 +64,7 @@ export function firstVisitPages(site: Site): void {
     if (waiting === null) return { to: '/' }
     return {
       title,
-      content: html`${heading({ title: 'Nearly there' })}${waiting}`,
+      content: html`${heading({ title: 'Almost done' })}${waiting}`,
       section: 'overview',
     }
   })
@@ -73,7 +73,7 @@ export function firstVisitPages(site: Site): void {
 }
 
 const gone =
-  'The export or address is no longer stored here: it was removed after some time, or Rollcall was restarted. Give it again.'
+  'The export or address is no longer stored here: it was removed after some time, or Rollcall was restarted. Upload or enter it again.'
 
 function unlessGone(error: unknown): void {
   if (!(error instanceof Failure) || error.code !== 'not_found') throw error
@@ -90,7 +90,7 @@ async function isConnected({ control }: PageContext): Promise<boolean> {
 async function startPage(context: PageContext, fields: Fields, refused: string | null): Promise<Content> {
   const refusal = context.notAllowed('uploadExport')
   const content = html`${refused && notice(refused, 'bad')}
-${heading({ title, lead: 'Rollcall has no connection yet: it reads no export, and sends nothing.' })}
+${heading({ title, lead: 'Rollcall has no connection yet, so it reads nothing and sends nothing. Choose how it gets the list of your people.' })}
 ${
   refusal === null
     ? await startCards(context, fields, refused !== null)
@@ -120,8 +120,8 @@ function uploadCard(context: PageContext, fields: Fields, { isOpen, ...visit }: 
 <details${isOpen && html` open`}><summary>The file has another format</summary>
 ${selectField({ name: 'encoding', label: 'Encoding', options: [detected, ...encodings], value: fields('encoding') })}
 ${selectField({ name: 'delimiter', label: 'Delimiter', options: [detected, ...delimiters], value: fields('delimiter') })}
-${textField({ name: 'sheet', label: 'Sheet', value: fields('sheet'), maxLength: 100, hint: 'The name of the one that lists the people, if a workbook has several.' })}
-${textField({ name: 'records', label: 'Path of the list', value: fields('records'), maxLength: 200, hint: 'Of a JSON file with several lists: the one of the people, such as /data/items.' })}
+${textField({ name: 'sheet', label: 'Sheet', value: fields('sheet'), maxLength: 100, hint: 'If a workbook has several sheets: the name of the one that lists the people.' })}
+${textField({ name: 'records', label: 'Path of the list', value: fields('records'), maxLength: 200, hint: 'If a JSON file has several lists: the path of the list of people, such as /data/items.' })}
 </details>
 ${fileField({ name: 'export', label: 'The export', required: true })}
 <div class="row"><button class="main">Upload it and check it</button></div>`,

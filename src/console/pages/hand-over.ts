@@ -51,7 +51,7 @@ ${filterForm({
 <div id="list" class="live">
 ${list.count > 0 && card({ title: 'Files for HR', id: 'files', content: filesList(query) })}
 ${list.groups.map((group, at) => groupCard(group, at, values))}
-${list.count === 0 && html`<p class="empty" role="status">Every row can be read, and none contradicts itself.</p>`}
+${list.count === 0 && html`<p class="empty" role="status">Every row can be read, and no rows contradict each other.</p>`}
 </div>`
     return { title, content, section: 'problems' }
   })

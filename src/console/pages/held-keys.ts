@@ -20,7 +20,7 @@ const twoPeople = 'two'
 const answerOptions: readonly Option[] = [
   {
     value: onePerson,
-    name: 'One person: the platform keeps them under the former key, and nobody is separated or added',
+    name: 'One person: the platform keeps the old key, and nobody is separated or added',
   },
   { value: twoPeople, name: 'Two people: one has left and the other has joined, as the plan says' },
 ]
@@ -31,7 +31,7 @@ const commonFields = {
   both: 'the e-mail address, the full name and the first day',
 } as const satisfies Record<KeyPair['by'], string>
 
-/** Adds the actions about keys that may have changed: answer for one pair, for all pairs, and take an answer back. */
+/** Adds the actions about keys that may have changed: answer for one pair, for all pairs, and withdraw an answer. */
 export function keyActions(site: Site): void {
   site.action('/runs/:runId/keys', answerAllPairs)
   site.action('/runs/:runId/keys/answer', answerPair)
@@ -47,7 +47,7 @@ const answerAllPairs: Action = {
     const unclear = pairs.filter(({ clear }) => !clear).length
     return {
       title: `Answer for all ${pluralize(pairs.length, 'pair')} of keys?`,
-      explanation: html`${unclear > 0 && html`<p>${pluralize(unclear, 'pair is', 'pairs are')} not clear. “One person” skips them: answer each one separately.</p>`}${answerNote}`,
+      explanation: html`${unclear > 0 && html`<p>${pluralize(unclear, 'pair is', 'pairs are')} ambiguous. “One person” skips them: answer each one separately.</p>`}${answerNote}`,
       fields: answerField(fields),
       button: 'Save the answer for all pairs',
       cancel: decisionHref(run),
@@ -58,7 +58,7 @@ const answerAllPairs: Action = {
     const result = await context.control.answerPairs({ params: { runId: run.id }, body: { same: isOnePerson(fields) } })
     const unclear =
       result.unclear > 0
-        ? ` ${pluralize(result.unclear, 'pair is', 'pairs are')} not clear and still ${result.unclear === 1 ? 'needs' : 'need'} an answer.`
+        ? ` ${pluralize(result.unclear, 'pair is', 'pairs are')} ambiguous and still ${result.unclear === 1 ? 'needs' : 'need'} an answer.`
         : ''
     return {
       to: decisionHref(run),
@@ -80,7 +80,7 @@ const answerPair: Action = {
       explanation: html`${pair && pairText(run, pair)}
 ${answerNote}`,
       fields: html`${
-        !isNamed && html`${keyField('former', 'The former key', former)}${keyField('key', 'The new key', identityId)}`
+        !isNamed && html`${keyField('former', 'The old key', former)}${keyField('key', 'The new key', identityId)}`
       }${answerField(fields)}`,
       hidden: isNamed ? { former, key: identityId } : undefined,
       button: 'Save the answer',
@@ -107,10 +107,10 @@ const withdrawAnswer: Action = {
     const run = await heldRun(context, fields)
     const { former, identityId } = keysIn(fields)
     return {
-      title: `Take back the answer about ${former} and ${identityId}?`,
+      title: `Withdraw the answer about ${former} and ${identityId}?`,
       explanation: html`<p>The next plan asks about the two keys again, if it finds them.</p>${answerNote}`,
       hidden: { former, key: identityId },
-      button: 'Take the answer back',
+      button: 'Withdraw the answer',
       cancel: decisionHref(run),
     }
   },
@@ -126,7 +126,7 @@ const withdrawAnswer: Action = {
 }
 
 function pairText({ connection }: Run, { former, identityId, by, clear }: KeyPair): Html {
-  return html`<p>${personLink({ connection, identityId: former })} is missing from the source, and ${identityId} is new in it. Both have ${commonFields[by]} in common.${!clear && ' The pair is not clear: one of the two is in another pair too, or several people look alike.'}</p>`
+  return html`<p>${personLink({ connection, identityId: former })} is missing from the source, and ${identityId} is new in it. Both have ${commonFields[by]} in common.${!clear && ' The pair is ambiguous: one of the two keys is in another pair too, or several people look alike.'}</p>`
 }
 
 /** The pairs of keys that wait for an answer, and the answers since the plan was made. */
@@ -138,7 +138,7 @@ export async function keysCard(run: Run, context: PageContext): Promise<Html> {
     title: 'Keys that HR may have changed',
     id: 'keys',
     aside: keyButtons(run, pairs.length, context),
-    content: html`<p>Say for each pair whether the two keys are one person. Without an answer, an approval separates the one and adds the other.</p>
+    content: html`<p>Say for each pair whether the two keys are one person. Without an answer, an approval separates the person with the old key and adds one with the new key.</p>
 ${table({
   caption: 'Pairs of keys that wait for an answer',
   columns: pairColumns(run, context),
@@ -166,13 +166,13 @@ function keyButtons(run: Run, pairs: number, { notAllowed }: PageContext): Html 
 
 function pairColumns({ id, connection }: Run, { notAllowed }: PageContext): readonly Column<KeyPair>[] {
   return [
-    { name: 'Former key', kind: 'row', cell: ({ former }) => personLink({ connection, identityId: former }) },
+    { name: 'Old key', kind: 'row', cell: ({ former }) => personLink({ connection, identityId: former }) },
     { name: 'New key', cell: ({ identityId }) => html`<span class="key">${identityId}</span>` },
     {
       name: 'In common',
       kind: 'long',
       cell: ({ by, clear }) =>
-        html`${commonFields[by]}${!clear && html` <span class="hint">not clear: could be several people</span>`}`,
+        html`${commonFields[by]}${!clear && html` <span class="hint">ambiguous: could be several people</span>`}`,
     },
     {
       name: 'Answer',
@@ -199,13 +199,13 @@ function answerColumns({ id }: Run, { notAllowed }: PageContext): readonly Colum
     { name: 'Answer', cell: ({ same }) => (same ? 'one person' : 'two people') },
     { name: 'By', cell: ({ by, at }) => html`${by}<span class="hint">${formatInstant(at)}</span>` },
     {
-      name: 'Take back',
+      name: 'Withdraw',
       kind: 'action',
       cell: ({ former, identityId }) =>
         actionLink({
           href: address(`${runHref(id)}/keys/withdrawal`, { former, key: identityId }),
-          name: 'Take back …',
-          label: `Take back the answer for ${former} and ${identityId}`,
+          name: 'Withdraw …',
+          label: `Withdraw the answer for ${former} and ${identityId}`,
           notAllowed: notAllowed('withdrawKeys'),
         }),
     },
@@ -242,5 +242,5 @@ function keysIn(fields: Fields): { readonly former: string; readonly identityId:
 }
 
 function effectOf({ moved }: AnsweredKeys): string {
-  return moved === 0 ? ' It applies from the next run on.' : ' After an approval, Rollcall makes the held plan again.'
+  return moved === 0 ? ' It applies from the next run on.' : ' After an approval, Rollcall plans again.'
 }

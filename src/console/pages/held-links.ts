@@ -3,7 +3,7 @@ import { html } from '../../web/html.ts'
 import { runHref } from '../site/words.ts'
 
 /** What every answer about a held plan does. */
-export const answerNote = html`<p>The answer sends nothing. Rollcall keeps it for later runs. After an approval, Rollcall makes the held plan again.</p>`
+export const answerNote = html`<p>The answer sends nothing, and later runs use it too. After an approval, Rollcall plans again.</p>`
 
 /** The address of the page where a held run is approved or rejected. */
 export function decisionHref({ id }: Pick<Run, 'id'>): string {

@@ -40,7 +40,7 @@ export function heldPartPages(site: Site): void {
           { name: 'Runs', href: '/runs' },
           { name: 'Held plan', href: decisionHref(run) },
         ],
-        lead: html`The part is delivered at once. The rest stays held, and so do these people in later plans, until somebody approves them.`,
+        lead: html`The part is delivered at once. The rest stays held, also in later plans, until somebody approves it.`,
       })}
 ${chosen && chosenCard(run, context, fields, chosen)}
 ${await choiceCard(run, context, fields)}`,
@@ -49,7 +49,7 @@ ${await choiceCard(run, context, fields)}`,
   site.action('/runs/:runId/part/approval', approvePart)
 }
 
-const tooManyGroups = `at most ${maxTickedGroups} groups can be ticked. Untick some, approve the others, and then choose these`
+const tooManyGroups = `at most ${maxTickedGroups} groups can be ticked. Untick some, approve this part, and then choose the others`
 
 function isTooMany(groups: readonly (string | null)[]): boolean {
   return groups.filter((group) => group !== null).length > maxTickedGroups
@@ -108,7 +108,7 @@ async function choiceCard(run: Run, context: PageContext, fields: Fields): Promi
   return card({
     title: 'Choose the part',
     id: 'choice',
-    content: html`<p>People are in the part if they fit everything that is chosen below. Nothing is sent yet.</p>
+    content: html`<p>The part has the people who match every choice below. Nothing is sent yet.</p>
 <form class="stack" method="get" action="${href}">
 ${kindChoice(run, fields)}
 ${await groupChoice(run, context, fields)}
@@ -161,7 +161,7 @@ ${
     label: 'Find a group',
     type: 'search',
     value: search,
-    hint: `${number(data.length)} of ${pluralize(count, 'group')} ${data.length === 1 ? 'is' : 'are'} listed. Look at the part to search; ticked groups stay, at most ${maxTickedGroups}.`,
+    hint: `${number(data.length)} of ${pluralize(count, 'group')} ${data.length === 1 ? 'is' : 'are'} listed. The button below searches too; ticked groups stay, at most ${maxTickedGroups}.`,
   })
 }`
 }
@@ -189,7 +189,7 @@ ${choices(
 ${areaField({
   name: 'keys',
   label: 'Keys of people',
-  hint: 'Optional. One key on each line, or separated by commas. With ticked leavers, both are in the part.',
+  hint: 'Optional. One key on each line, or separated by commas. The part has these people and the leavers ticked above.',
   value: fields('keys'),
 })}`
 }
@@ -223,7 +223,7 @@ const approvePart: Action = {
       title: `Approve a part of the plan of ${run.connection}?`,
       explanation: html`<p>It separates <strong>${pluralize(counts.leave, 'leaver')}</strong> and is delivered to the platform at once: ${countsText({ ...counts, ...nothingElse })}.</p>
 <p>What stays held: ${countsText({ ...remaining, ...nothingElse }) ?? 'people who are sent again'}.</p>
-<p>You approve exactly this part: <span class="key">${digest}</span>. If other people fit it by then, nothing is sent.</p>`,
+<p>You approve exactly this part: <span class="key">${digest}</span>. If the part has changed by then, nothing is sent.</p>`,
       fields: decisionReasonField(fields, connection),
       hidden: { ...chosenFields(fields), digest },
       button: `Approve and deliver ${pluralize(people, 'change')}`,
@@ -244,7 +244,7 @@ export function decisionReasonField(fields: Fields, connection: ConnectionStatus
   return areaField({
     name: 'reason',
     label: 'Reason',
-    hint: `${isRequired ? 'For' : 'Optional, for'} the audit trail. Do not name people.`,
+    hint: `${isRequired ? 'Recorded' : 'Optional. Recorded'} in the audit trail. Do not write names of people.`,
     required: isRequired,
     value: fields('reason'),
     maxLength: 500,

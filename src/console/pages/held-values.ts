@@ -43,7 +43,7 @@ const classifyValue: Action = {
     const options = meanings.filter((one) => field === '' || one.field === field)
     return {
       title: `What does ${value === '' ? 'a value' : `“${value}”`} mean?`,
-      explanation: html`<p>The answer applies to everybody with this value, in this plan and in every later one. Case and surrounding blanks do not matter.</p>${answerNote}`,
+      explanation: html`<p>The answer applies to everybody with this value, in this plan and in every later one. Upper and lower case and surrounding spaces do not matter.</p>${answerNote}`,
       fields: html`${value === '' && textField({ name: 'value', label: 'Value', required: true, maxLength: 191 })}${choiceField(
         {
           name: 'as',
@@ -66,7 +66,7 @@ const classifyValue: Action = {
     const classified = await context.control.classifyValue({ params, body: { value: fields('value'), as } })
     return {
       to: decisionHref(run),
-      done: `From now on, a person with “${classified.value}” ${meaningName(classified.as)}. After an approval, Rollcall makes the held plan again.`,
+      done: `From now on, a person with “${classified.value}” ${meaningName(classified.as)}. After an approval, Rollcall plans again.`,
     }
   },
 }
@@ -115,7 +115,7 @@ function openColumns(run: Run, { notAllowed }: PageContext): readonly Column<Unl
 function answerColumns(run: Run, { notAllowed }: PageContext): readonly Column<ClassifiedValue>[] {
   return [
     { name: 'Value', kind: 'row', cell: ({ value }) => html`“${value}”` },
-    { name: 'A person with it', cell: ({ as }) => meaningName(as) },
+    { name: 'A person with this value', cell: ({ as }) => meaningName(as) },
     { name: 'By', cell: ({ by, at }) => html`${by}<span class="hint">${formatInstant(at)}</span>` },
     {
       name: 'Change',

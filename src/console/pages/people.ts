@@ -52,7 +52,7 @@ async function searchResults({ control }: PageContext, { connection, search, aft
     empty:
       next === null
         ? search === ''
-          ? html`No people yet. Once a run has read the list of HR, everybody in it is here. Start a run with “Read now” on the page of a connection; <a href="/">the overview</a> lists the connections.`
+          ? html`No people yet. After the first run, this page lists everybody in HR’s list. To start a run, choose a connection on <a href="/">the overview</a>, then “Read now”.`
           : 'Nobody was found.'
         : 'No match on this page; the next page searches further.',
   })}

@@ -47,7 +47,7 @@ ${card({
   id: 'fields',
   aside: deliveryBadge(person),
   content: html`${fieldsTable(person)}
-${!seesValues(context.caller) && html`<p class="hint">You see dates and the names of fields. Operators see the other values too.</p>`}`,
+${!seesValues(context.caller) && html`<p class="hint">Viewers see dates and field names only. Operators also see the values.</p>`}`,
 })}
 ${person.leavers.length > 0 && card({ title: 'Departures', id: 'departures', content: html`${person.leavers.map(departure)}` })}
 ${card({ title: 'History', id: 'history', content: historyTable(person.changes) })}`
@@ -81,7 +81,8 @@ export function deliveryBadge({
   if (retracted) return badge('Retracted', 'plain')
   if (confirmed === null) return badge('Not on the platform yet', 'wait')
   if (due.length > 0) return badge('To be delivered', 'wait')
-  if (statedDeparture?.isAccepted && !statedDeparture.isInferredByHr) return badge('Stated, not yet by HR', 'wait')
+  if (statedDeparture?.isAccepted && !statedDeparture.isInferredByHr)
+    return badge('Stated by an operator, not yet by HR', 'wait')
   return heldBack?.leaving ? badge('Departure held back', 'wait') : badge('Delivered', 'good')
 }
 
@@ -107,7 +108,7 @@ function fieldsTable({ desired, confirmed, due, statedDeparture }: Person): Html
     caption: 'HR’s data and the platform’s data, by field',
     columns,
     rows,
-    empty: 'There is no data.',
+    empty: 'Neither HR nor the platform has data.',
   })
 }
 

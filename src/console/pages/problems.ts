@@ -45,7 +45,7 @@ ${await currentPart(context, fields, withNames)}
 ${
   stated.length > 0 &&
   card({
-    title: html`Departures that HR has not written yet <span class="faint">${number(stated.length)}</span>`,
+    title: html`Departures that HR has not recorded yet <span class="faint">${number(stated.length)}</span>`,
     id: 'stated',
     content: statedTable(stated),
   })
@@ -132,7 +132,7 @@ async function currentPart(context: SharedContext, fields: Fields, withNames: bo
 ${card({
   title: html`People who need attention <span class="faint">${number(totals.blockedPeople)}</span>`,
   id: 'blocked-people',
-  content: html`<p>What HR can correct, in rows and in events, is on a <a href="${address('/problems/hr', { connection, values: withNames })}">page for HR with what to write instead</a>, also as files.</p>
+  content: html`<p>The <a href="${address('/problems/hr', { connection, values: withNames })}">corrections for HR</a> list the rows and events with what to write instead, also as files.</p>
 ${blockedPeopleTable(blockedPeople.data, context)}${pages('blocked-people', blockedPeople.next, fields)}`,
 })}
 ${card({
@@ -160,7 +160,8 @@ function problemsTable(problems: readonly Problem[], failures: readonly FailureV
     { name: 'Person', kind: 'row', cell: personCell },
     {
       name: 'Change',
-      cell: ({ kind, leaver }) => html`${kindBadge(kind)}${leaver && html` ${badge('Still employed there', 'bad')}`}`,
+      cell: ({ kind, leaver }) =>
+        html`${kindBadge(kind)}${leaver && html` ${badge('Still employed on the platform', 'bad')}`}`,
     },
     {
       name: 'Why',
@@ -200,10 +201,10 @@ function blockedPeopleTable(blockedPeople: readonly BlockedPerson[], { now }: Sh
     },
   ]
   return table({
-    caption: 'People whose rows cannot be read or contradict themselves, those who may have left first',
+    caption: 'People whose rows cannot be read or contradict each other; possible leavers first',
     columns,
     rows: blockedPeople,
-    empty: 'Every row can be read, and none contradicts itself.',
+    empty: 'Every row can be read, and no rows contradict each other.',
   })
 }
 
@@ -224,7 +225,7 @@ function foreignTable(foreign: readonly ForeignPerson[], { now }: SharedContext)
     { name: 'Last seen', cell: ({ lastAt }) => formatRelativeTime(lastAt, now) },
   ]
   return table({
-    caption: 'People whom the platform shows as employed, and no accepted export states',
+    caption: 'People who are employed on the platform and in no accepted export',
     columns,
     rows: foreign,
     empty: 'HR knows everybody who is employed on the platform.',
@@ -249,7 +250,7 @@ function statedTable(people: readonly StatedPerson[]): Html {
     { name: 'Person', kind: 'row', cell: personCell },
     { name: 'Departure', kind: 'long', cell: (stated) => capital(statementNote(stated)) },
   ]
-  return table({ caption: 'Departures that operators state', columns, rows: people, empty: 'No departure is stated.' })
+  return table({ caption: 'Departures stated by operators', columns, rows: people, empty: 'No departure is stated.' })
 }
 
 function leaversTable(leavers: readonly Leaver[], { now }: SharedContext): Html {

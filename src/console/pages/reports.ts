@@ -30,7 +30,7 @@ const downloads = {
   'report.json': { type: 'application/json', description: 'for programs' },
   'leavers.zip': {
     type: 'application/zip',
-    description: 'all of these with the audit entries about these people, signed, and how to verify them',
+    description: 'all of these files, the signed audit entries about these people, and how to verify them',
   },
 } as const
 
@@ -43,7 +43,7 @@ export function reportPages(site: Site): void {
     const report = await control.reportLeavers({ query })
     const { connection = '', values } = query
     const { from, to } = report
-    const content = html`${heading({ title: 'Reports', lead: 'Every departure with its last day in a period: its state, and how long it took.' })}
+    const content = html`${heading({ title: 'Reports', lead: 'Every departure whose last day is in a period: its state, and how long it took.' })}
 ${filterForm({
   action: '/reports',
   label: 'Period',
@@ -121,21 +121,21 @@ function summariesTable({ connections }: LeaverReport): Html {
       cell: ({ late, lateOpen, boundHours }) =>
         html`${number(late)}${lateOpen > 0 && html` ${badge(`${lateOpen} still open`, 'bad')}`} <span class="hint">over ${boundHours} h</span>`,
     },
-    { name: 'Taken back', kind: 'figure', cell: ({ takenBack }) => number(takenBack) },
-    { name: 'Held', kind: 'figure', cell: ({ held }) => number(held) },
+    { name: 'Undone', kind: 'figure', cell: ({ takenBack }) => number(takenBack) },
+    { name: 'In held plans', kind: 'figure', cell: ({ held }) => number(held) },
     {
       name: 'Processing time',
       kind: 'figure',
       cell: ({ ourSeconds }) =>
         ourSeconds &&
-        html`${formatSeconds(ourSeconds.p50)} <span class="hint">95 % within ${formatSeconds(ourSeconds.p95)}</span>`,
+        html`half within ${formatSeconds(ourSeconds.p50)} <span class="hint">95 % within ${formatSeconds(ourSeconds.p95)}</span>`,
     },
   ]
   return table({
     caption: 'Departures by connection',
     columns,
     rows: connections,
-    empty: html`There is no connection yet. <a href="/">Make the first one</a>`,
+    empty: html`There is no connection yet. <a href="/">Create the first one</a>`,
   })
 }
 
@@ -165,6 +165,6 @@ function leaversTable(leavers: readonly Leaver[]): Html {
     columns,
     rows: leavers,
     empty:
-      'No departure lies in this period. Departures are listed from their last day on, with the times for an auditor: when HR stated them, and when the platform acknowledged them.',
+      'Nobody’s last day is in this period. A departure is listed from the last day on, with the times an auditor needs: when HR stated it, and when the platform acknowledged it.',
   })
 }

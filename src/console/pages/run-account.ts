@@ -65,7 +65,7 @@ function asWritten(text: Cell['text']): Renderable {
 
 function readAs({ field, value, normalised, keeps, reason }: Cell): Renderable {
   if (reason !== null) return html`cannot be used: ${reason}`
-  if (keeps) return 'no value; the known value stays'
+  if (keeps) return 'empty: the known value stays'
   return html`${valueText(field, value)}${normalised && html` <span class="hint">normalized</span>`}`
 }
 

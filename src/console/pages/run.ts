@@ -329,7 +329,7 @@ function verificationPart(
     ],
     [
       'Only on the platform',
-      html`${number(foreign)} <span class="hint">${named(people?.foreign) || 'nobody who is unknown to HR is employed there'}${separated > 0 && `; ${number(separated)} more have left there`}</span>`,
+      html`${number(foreign)} <span class="hint">${named(people?.foreign) || 'nobody who is unknown to HR is employed on the platform'}${separated > 0 && `; ${number(separated)} more have left, as the platform shows`}</span>`,
     ],
   ])
 }
@@ -359,7 +359,7 @@ function factsPart(run: Run): Html {
           html`${source.name} <span class="hint">${pluralize(source.bytes, 'byte')}${source.textBytes !== undefined && `, ${number(source.textBytes)} as plain text`}</span>`,
       ],
       ['End of the list', source?.end],
-      ['Reads', feedText(run)],
+      ['Input', feedText(run)],
       ['Rows', run.rows !== null && `${number(run.rows)}, of which ${pluralize(run.records ?? 0, 'record')}`],
       ['Requests', sent.length > 0 && html`<ul class="list">${sent}</ul>`],
       ['To be acknowledged', run.remaining > 0 && number(run.remaining)],
@@ -376,7 +376,7 @@ function factsPart(run: Run): Html {
       ],
       ['Digest of the plan', run.digest && html`<span class="key">${run.digest}</span>`],
       ['Failure code', run.failure && html`<code>${run.failure}</code>`],
-      ['Values', run.valuesRemovedAt && html`not kept since ${formatInstant(run.valuesRemovedAt)}`],
+      ['Personal values', run.valuesRemovedAt && html`removed on ${formatInstant(run.valuesRemovedAt)}`],
     ]),
   })
 }

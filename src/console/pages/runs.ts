@@ -116,7 +116,7 @@ async function list({ control, now }: SharedContext, fields: Fields): Promise<Ht
   ]
   const empty = isNarrowed(chosen)
     ? 'No run matches.'
-    : html`There has been no run yet. A run reads HR’s list, works out who joined, changed or left, and delivers that to the platform. Start one with “Read now” on the page of a connection, to which <a href="/">the overview</a> leads.`
+    : html`There has been no run yet. A run reads HR’s list, works out who joined, changed or left, and delivers that to the platform. To start one, choose a connection on <a href="/">the overview</a>, then “Read now”.`
   return live({
     id: 'runs',
     href: address('/runs/list', { ...chosen, after }),

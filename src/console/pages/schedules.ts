@@ -3,7 +3,7 @@ import { actionLink, textField } from '../../web/forms.ts'
 import { html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions } from '../../web/parts.ts'
-import { formatInstant, formatRelativeTime, instantText, pluralize } from '../../web/words.ts'
+import { formatInstant, formatRelativeTime, instantText, number, pluralize } from '../../web/words.ts'
 import type { SharedContext, Site } from '../site/site.ts'
 import { reasonField } from '../site/words.ts'
 
@@ -19,7 +19,7 @@ export function schedulePages(site: Site): void {
     const { control } = context
     const { data } = await control.listSchedules({ query: {} })
     const byConnection = [...Map.groupBy(data, ({ connection }) => connection)]
-    const content = html`${heading({ title: 'Schedules', lead: 'The schedules of each connection, each with its next ten times.' })}
+    const content = html`${heading({ title: 'Schedules', lead: 'The schedules of each connection, and the next ten times of each.' })}
 ${byConnection.length === 0 && html`<p class="empty" role="status">No connection has a schedule: runs start when a file or an event arrives, or when somebody starts one. <a href="/docs/configure#schedule">How to read HR every night</a></p>`}
 ${byConnection.map(([connection, schedules]) => connectionCard(connection, schedules, context))}`
     return { title: 'Schedules', content, section: 'schedules' }
@@ -35,7 +35,7 @@ ${byConnection.map(([connection, schedules]) => connectionCard(connection, sched
       fields: html`${reasonField(fields)}${textField({
         name: 'until',
         label: 'Until',
-        hint: 'A day, or a day and a time such as 2026-12-31T06:00, in the time zone of the schedule. Leave it empty for a pause until somebody ends it.',
+        hint: 'A day, or a day and a time such as 2026-12-31T06:00, in the time zone of the schedule. Leave it empty to pause until somebody ends the pause.',
         value: fields('until'),
         maxLength: 40,
       })}`,
@@ -109,8 +109,8 @@ function connectionCard(connection: string, schedules: readonly ScheduleView[], 
       }) => html`<div class="group"><h3>${purposes[purpose]}</h3>
 ${definitions([
   ['When', html`<code>${cron}</code> in ${timeZone}`],
-  ['Delay', jitterMinutes > 0 && `up to ${pluralize(jitterMinutes, 'minute')}`],
-  ['Blackouts', blackouts > 0 && pluralize(blackouts, 'window')],
+  ['Random delay', jitterMinutes > 0 && `up to ${pluralize(jitterMinutes, 'minute')}`],
+  ['Blackout windows', blackouts > 0 && number(blackouts)],
 ])}
 ${next.length === 0 ? html`<p class="empty">No run is scheduled.</p>` : html`<ol class="list">${next.map((time) => html`<li>${formatInstant(time)} <span class="hint">${formatRelativeTime(time, now)}</span></li>`)}</ol>`}</div>`,
     )}</div>`,

@@ -149,7 +149,7 @@ function sourcesTable(readings: readonly SourceReading[], { now }: SharedContext
     caption: 'Exports, newest first',
     columns,
     rows: readings,
-    empty: html`No export has been read yet. Here stands what became of each list of HR: its rows, its columns and what could not be read. The first run reads one; <a href="/docs/sources">which lists Rollcall reads</a>`,
+    empty: html`No export has been read yet. This page shows the result of each export: its rows, its columns and what could not be read. The first run reads one. <a href="/docs/sources">Which exports Rollcall reads</a>`,
   })
 }
 

@@ -61,7 +61,7 @@ async function findStatement({ control }: PageContext, { connection, at }: State
 function leadOf({ madeAt, unstatedRunId }: Statement, at: string): Html {
   const time = html`As of ${formatInstant(madeAt)}`
   if (unstatedRunId !== undefined) return html`${time}. A later run has no statement.`
-  return at === '' ? html`${time}, after the last accepted run.` : html`${time}, the last statement until ${at}.`
+  return at === '' ? html`${time}, after the last accepted run.` : html`${time}, the last statement on or before ${at}.`
 }
 
 type Shown = { readonly context: PageContext; readonly fields: Fields; readonly page: string }
@@ -88,12 +88,12 @@ async function noStatementCard(
     active?.state === 'held'
       ? html`<a href="${runHref(active.id)}">A plan is held</a>: the first statement is made once it is approved and delivered.`
       : active !== null
-        ? html`The first one is made when <a href="${runHref(active.id)}">the run at work</a> has ended.`
+        ? html`The first one is made when <a href="${runHref(active.id)}">the current run</a> has ended.`
         : nextAt === null
-          ? html`The first one is made after the next run, which <a href="${connectionHref(connection)}">“Read now”</a> starts: no schedule does.`
+          ? html`The first one is made after the next run. No run is scheduled: start one with <a href="${connectionHref(connection)}">“Read now”</a>.`
           : html`The first one is made after the next run: ${formatRelativeTime(nextAt, context.now)}, ${formatInstant(nextAt)}.`
   return card({
-    title: at === '' ? 'There is no statement yet' : `There is no statement until ${at}`,
+    title: at === '' ? 'There is no statement yet' : `There is no statement on or before ${at}`,
     id: 'result',
     content: html`<p>A statement accounts for everybody whom HR states or the platform has, so that an auditor can see that nobody was lost. One is made after each run whose plan was accepted.</p>
 <p>${at !== '' && hasRun ? html`<a href="${page}">View the newest statement</a>.` : next}</p>`,
@@ -123,7 +123,7 @@ ${definitions([
         : html`<a href="/sources/${source.runId}">${source.name ?? 'not known'}</a>`),
   ],
   ['Data from HR', source && formatInstant(source.asOf)],
-  ['End of the export', source && (source.end ?? 'It was read to its end')],
+  ['End of the export', source && (source.end ?? 'read to its end')],
   ['SHA-256 of its file', source?.sha256 && html`<code>${source.sha256}</code>`],
   ['SHA-256 of its keys', source && html`<code>${source.keys}</code>`],
   ['Rules', rules && html`<code>${rules}</code>`],

@@ -1,12 +1,12 @@
 /** Which page of the docs helps with a page of the console, by the beginning of its path. The first one that fits is used. */
 export const helpByPath: readonly (readonly [path: RegExp, docs: string])[] = [
-  [/^\/first(?:-|\/|$)/, 'console#the-first-connection'],
+  [/^\/connect(?:\/|$)/, 'console#the-first-connection'],
   [/^\/runs\/[^/]+\/(?:decision|approval|rejection)/, 'operate#a-run-is-held'],
   [/^\/runs\/[^/]+\/(?:keys|values)/, 'guards'],
   [/^\/runs\/[^/]+\/revert/, 'operate#a-run-did-what-it-should-not-have-done'],
   [/^\/runs/, 'operate#what-a-runs-state-means'],
   [/^\/people/, 'operate#somebody-asks-about-one-person'],
-  [/^\/person\/leave/, 'operate#hr-has-not-written-a-departure-yet'],
+  [/^\/person\/(?:state|withdraw)-departure/, 'operate#hr-has-not-recorded-a-departure-yet'],
   [/^\/person/, 'operate#somebody-asks-about-one-person'],
   [/^\/problems\/hr/, 'operate#hand-over-to-hr'],
   [/^\/problems/, 'operate#people-who-need-attention'],

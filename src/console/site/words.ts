@@ -30,7 +30,7 @@ export const triggers: Readonly<Record<Run['trigger'], string>> = {
   operator: 'a person',
   file: 'a new file',
   webhook: 'an event',
-  repair: 'a repair',
+  repair: 'an automatic repair',
 }
 
 /** The kinds of change, most harmful first if they are wrong. */
@@ -143,7 +143,7 @@ export function personCell({ connection, identityId, name }: Listed): Html {
   return html`${name && html`<span class="name">${name}</span> `}${keyCell(connection, identityId)} <span class="hint">${connection}</span>`
 }
 
-const notKept = html`<span class="faint">value not kept</span>`
+const notKept = html`<span class="faint">no longer stored</span>`
 const hidden = html`<span class="faint">hidden</span>`
 const none = html`<span class="faint">none</span>`
 const dateFields: ReadonlySet<string> = new Set(['startedAt', 'separatedAt'])
@@ -239,19 +239,19 @@ function textOf(person: RecordView | null | undefined, field: string): string | 
 export const alertTitles: Readonly<Record<Alert['kind'], string>> = {
   blocked: 'Blocked by the platform',
   overdue: 'A run is overdue',
-  repeated: 'A batch fails again and again',
+  repeated: 'A batch keeps failing',
   held: 'A plan waits for a decision',
   expiring: 'A held plan expires soon',
   run_failed: 'The last run failed',
   problems: 'People cannot be delivered',
   blockedPeople: 'People may have left',
-  foreign: 'People are unknown to HR',
+  foreign: 'People on the platform are unknown to HR',
   leaver_late: 'A departure is late',
   emergency: 'A departure was stated by one person alone',
   stated_departures: 'A stated departure needs a decision',
   unaccounted: 'Not everybody is accounted for',
-  not_effective: 'The platform shows people otherwise than HR',
-  directory: 'Accounts differ from HR',
+  not_effective: 'The status of people on the platform does not match HR’s data',
+  directory: 'Accounts do not match HR’s data',
   paused: 'Paused by a person',
   hr_mail: 'Mail to HR fails',
   settings_differ: 'Processes have different settings',
@@ -275,7 +275,7 @@ export function reasonField(fields: (name: string) => string): Html {
   return textField({
     name: 'reason',
     label: 'Reason',
-    hint: 'For the audit trail. Do not name people.',
+    hint: 'Recorded in the audit trail. Do not write names of people.',
     value: fields('reason'),
     required: true,
     maxLength: 500,
@@ -302,24 +302,46 @@ export function sentence(message: string, file = ''): string {
 
 /** Guards whose names say too little on a page. The name stays beside the words, so that the docs can be searched for it. */
 const guardNames: Readonly<Record<string, string>> = {
-  rekeyed: 'New keys (rekeyed)',
-  redates: 'Changed leaving dates (redates)',
-  leftUnapproved: 'Left out of an approved part (leftUnapproved)',
+  zeroRows: 'Rows in the source',
+  unlistedValues: 'Values without a meaning',
+  absentUnderHold: 'People missing from the source',
+  leftJoiners: 'Joiners who have left already',
+  unnamedJoiners: 'Joiners without a name or e-mail',
+  sameStart: 'Same first day',
+  sameLeaving: 'Same last day',
+  redates: 'Changed leaving dates',
+  contractorFlips: 'Changes between contractor and employee',
+  emailChanges: 'Changed e-mail addresses',
+  fieldChanges: 'Changes of one field',
+  blanks: 'Cleared values',
+  pinned: 'Pinned people',
+  rekeyed: 'New keys',
+  outOfScope: 'People no longer in scope',
+  leftUnapproved: 'Left out of an approved part',
+  shrinkRows: 'Missing rows',
+  shrinkBytes: 'Missing bytes',
+  endMissing: 'Missing end of the export',
+  staleExport: 'Older export',
 }
 
 /** The name of a guard on a page. */
 export function guardName(guard: string): string {
-  return guardNames[guard] ?? spaced(guard)
+  const name = guardNames[guard]
+  return name === undefined ? spaced(guard) : `${name} (${guard})`
 }
 
 const guardBeforeReason = new RegExp(`(^|[:;] )([a-z]+(?:[A-Z][a-z]+)+|${Object.keys(guardNames).join('|')}): `, 'g')
 
-/** Why a plan is held, with the guards in words: `endMissing: …` becomes `end missing: …`. */
+/** Why a plan is held, with the guards in words: `endMissing: …` becomes `missing end of the export (endMissing): …`. */
 export function guardsInWords(reason: string): string {
   return reason.replaceAll(
     guardBeforeReason,
-    (_found, before: string, guard: string) => `${before}${guardName(guard).toLowerCase()}: `,
+    (_found, before: string, guard: string) => `${before}${uncapitalized(guardName(guard))}: `,
   )
+}
+
+function uncapitalized(text: string): string {
+  return `${text[0]?.toLowerCase() ?? ''}${text.slice(1)}`
 }
 
 /** A text of the API with its commands, which are between backticks, as code. */

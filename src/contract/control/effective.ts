@@ -7,7 +7,7 @@ import { Values } from './plans.ts'
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.int().min(0)
 
-/** Why the platform, or a directory of accounts, does not show a person as HR's facts imply: its name for people, and what helps. */
+/** Why a person's status on the platform, or account in a directory, does not match HR's data: its name for people, and what helps. */
 export const effectiveCauses = {
   record_missing: {
     name: 'Record missing',
@@ -72,7 +72,7 @@ export const effectiveCauses = {
   },
   not_looked_up: {
     name: 'Not looked up yet',
-    text: 'the platform does not show the person as HR implies, and their record was not read so far',
+    text: "the status on the platform does not match HR's data, and the record has not been read yet",
     helps: 'wait: the next comparisons read those first who wait longest; rollcall effective --compare does it now',
   },
   account_of_leaver: {
@@ -96,7 +96,7 @@ export const effectiveCauses = {
 const Cause = z.enum(Object.keys(effectiveCauses) as [EffectiveCause, ...EffectiveCause[]])
 type EffectiveCause = keyof typeof effectiveCauses
 
-/** A person whom the platform, or a directory of accounts, does not show as HR's facts imply. */
+/** A person whose status on the platform, or account in a directory, does not match HR's data. */
 export const EffectiveFinding = z
   .object({
     connection: z
@@ -128,7 +128,7 @@ export const EffectiveFinding = z
   .meta({ id: 'EffectiveFinding' })
 export type EffectiveFinding = z.infer<typeof EffectiveFinding>
 
-/** How many people of each connection the platform shows as HR implies, and how the newest comparison ended. */
+/** How many people of each connection have the status on the platform that HR's data implies, and how the newest comparison ended. */
 export const EffectiveCoverage = z
   .object({
     comparedAt: Instant.nullable().describe('When everybody was compared last; null: never.'),
@@ -209,13 +209,13 @@ const maxFixed = 500
 /** Maximum number of accounts in one request; a longer list is for a directory of the configuration. */
 export const maxListedAccounts = 50_000
 
-/** How people see whom the platform does not show as HR implies, and mend it. */
+/** Operations about people whose status on the platform does not match HR's data. */
 export const effectiveOperations = operations({
   listEffective: {
     method: 'GET',
     path: '/effective',
     permission: 'viewer',
-    summary: "The people whom the platform does not show as HR's facts imply, and why.",
+    summary: "The people whose status on the platform does not match HR's data, and why.",
     query: z.object({
       connection: z.string().optional(),
       cause: Cause.optional(),
@@ -231,7 +231,7 @@ export const effectiveOperations = operations({
     method: 'GET',
     path: '/effective/coverage',
     permission: 'viewer',
-    summary: 'How many people of each connection the platform shows as HR implies.',
+    summary: "How many people of each connection have the status on the platform that HR's data implies.",
     success: { 200: EffectiveCoverage },
     errors,
   },

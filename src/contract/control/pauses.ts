@@ -49,7 +49,7 @@ export const pauseOperations = operations({
         .describe(
           'A day, a local time such as 2026-12-31T06:00 in the time zone of the schedule, or an instant. Left out: until a person ends it.',
         ),
-      reason: z.string().trim().min(1).max(500).describe('Why, for the record.'),
+      reason: z.string().trim().min(1).max(500).describe('The reason, recorded in the audit trail.'),
       by: By,
     }),
     success: { 200: PauseState },

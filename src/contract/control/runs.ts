@@ -9,7 +9,7 @@ import { Run, RunAccount, RunState, RunSummary } from './run-shapes.ts'
 
 const ofConnection = z.object({ connection: z.string() })
 const ofRun = z.object({ runId: z.uuid() })
-const Because = z.string().trim().min(1).max(500).optional().describe('Why, for the record.')
+const Because = z.string().trim().min(1).max(500).optional().describe('The reason, recorded in the audit trail.')
 
 const changesQuery = z.object({
   kind: ChangeKind.optional(),

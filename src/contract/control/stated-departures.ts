@@ -51,7 +51,7 @@ const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
 const Reason = z.string().min(1).max(500)
 const errors = [400, 401, 403, 404, 409, 500, 503] as const
 
-/** How an approver has somebody leave whose departure HR has not written yet. */
+/** How an approver has somebody leave whose departure HR has not recorded yet. */
 export const statedDepartureOperations = operations({
   listStatedDepartures: {
     method: 'GET',

@@ -41,7 +41,7 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
     urgency: 'page',
   },
   repeated: {
-    headline: 'a batch is attempted over and over',
+    headline: 'a batch keeps failing',
     consequence: 'The people of this batch stay undelivered.',
     page: runPage,
     command: ofRun,
@@ -55,7 +55,7 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
     urgency: 'page',
   },
   expiring: {
-    headline: 'an approval runs out',
+    headline: 'a held plan expires',
     consequence: 'The plan can no longer be approved, and its changes wait for a new run.',
     page: (alert) => (alert.code === 'expired' ? syncPage(alert) : decisionPage(alert)),
     command: ofRun,
@@ -76,14 +76,14 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
     urgency: 'page',
   },
   blockedPeople: {
-    headline: 'people may have left, and the platform does not know it',
+    headline: 'people may have left, and the platform does not know',
     consequence: 'They stay employed on the platform, although they may have left.',
     page: aboutConnection('/problems', '#blocked-people'),
     command: ofConnection('problems'),
     urgency: 'work hours',
   },
   foreign: {
-    headline: 'only the platform knows people',
+    headline: 'people are on the platform but unknown to HR',
     consequence: 'They stay employed on the platform: Rollcall sends nothing about people whom no export states.',
     page: aboutConnection('/problems', '#foreign'),
     command: ofConnection('problems'),
@@ -106,26 +106,26 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
   },
   emergency: {
     headline: 'a departure was stated by one person alone',
-    consequence: 'The departure keeps its effect on the word of one person.',
+    consequence: 'The departure applies although only one person stated it.',
     page: aboutConnection('/problems', '#stated'),
     command: ofConnection('leave'),
     urgency: 'page',
   },
   stated_departures: {
-    headline: 'departures of operators wait for a person',
+    headline: 'departures stated by operators need a decision',
     consequence:
-      'Whoever has a departure that is not sent stays employed. One that HR contradicts, or whose change waits, keeps its effect.',
+      'A person whose departure is not sent stays employed. A departure that HR contradicts, or that somebody wants to change, still applies.',
     page: aboutConnection('/problems', '#stated'),
     command: ofConnection('leave'),
     urgency: 'work hours',
   },
   not_effective: {
-    headline: 'the platform shows people otherwise than HR',
-    consequence: 'The platform goes on treating them so: leavers as employed, and joiners as unknown.',
+    headline: "the status of people on the platform does not match HR's data",
+    consequence: 'The platform keeps treating them wrongly: leavers as employed, and joiners as unknown.',
     byCode: {
       not_compared: {
         headline: 'people could not be compared with the platform',
-        consequence: 'Nobody learns whom the platform shows otherwise than HR, leavers among them.',
+        consequence: 'Nobody learns whose status on the platform is wrong, including leavers.',
       },
     },
     page: aboutConnection('/effective'),
@@ -133,7 +133,7 @@ export const alertKinds: Readonly<Record<AlertKind, KindTexts>> = {
     urgency: 'work hours',
   },
   directory: {
-    headline: 'accounts differ from HR',
+    headline: "accounts do not match HR's data",
     consequence: 'Accounts of people who have left stay enabled.',
     byCode: {
       refused: {

@@ -219,7 +219,7 @@ export const Alerts = z
       .max(1_000_000)
       .default(0)
       .describe(
-        'How many people of a connection the platform may show otherwise than HR implies before an alert is raised. A wait for the next ' +
+        "How many people of a connection may have another status on the platform than HR's data implies before an alert is raised. A wait for the next " +
           'identity sync counts after two days.',
       ),
     contradictedNights: z

@@ -44,7 +44,7 @@ const FindingCursor = z.strictObject({
   cause: z.enum(Object.keys(effectiveCauses) as [EffectiveCause, ...EffectiveCause[]]),
 })
 
-/** Handlers of the operations about people whom the platform does not show as HR implies. */
+/** Handlers of the operations about people whose status on the platform does not match HR's data. */
 export const effectiveHandlers: Handlers<typeof effectiveOperations, EffectiveContext> = {
   async listEffective({ sync }, { query: { connection, cause, person, after, limit, values } }) {
     const { directories = new Map() } = sync
@@ -187,8 +187,8 @@ function evidenceText(evidence: Evidence, withValues: boolean): string {
       (lastSignInAt ? `last sign-in ${momentOf(lastSignInAt, withValues)}` : 'no sign-in is known'),
     candidateKeys.length > 0 && `the name is that of key ${candidateKeys.join(', ')}, which proves nothing`,
     logins.length > 0 && logins.join(', '),
-    expected !== undefined && `HR implies ${statusText(expected)}`,
-    shown !== undefined && `shown is ${statusText(shown)}`,
+    expected !== undefined && `expected from HR's data: ${statusText(expected)}`,
+    shown !== undefined && `shown: ${statusText(shown)}`,
     note !== undefined && notes[note],
     fields !== undefined && `edited: ${fields.map(fieldText).join(', ')}`,
     ...dates.map(

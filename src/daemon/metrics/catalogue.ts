@@ -82,7 +82,7 @@ export const catalogue = {
   },
   rollcall_effective_findings: {
     type: 'store',
-    help: 'People whom the platform does not show as HR implies, and accounts of a directory that differ from HR, by cause.',
+    help: "People whose status on the platform does not match HR's data, and accounts of a directory that do not match it, by cause.",
     labels: ['connection', 'cause'],
   },
   rollcall_effective_compared_timestamp_seconds: {

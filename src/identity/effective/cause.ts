@@ -1,6 +1,6 @@
 import { type EmploymentFacts, expectedStatus, isFormer, showsStatus } from './expected.ts'
 
-/** Why the platform does not show what HR's facts imply. */
+/** Why a person's status on the platform does not match HR's data. */
 export type EffectiveCause =
   | 'record_missing'
   | 'not_matched'
@@ -268,7 +268,7 @@ function syncEvidence(lastSync: LastSync): Evidence {
   return lastSync === null ? { note: 'never' } : { at: lastSync.toISOString() }
 }
 
-/** Whether the list alone shows that a person is as HR implies, so that no record or edit has to be looked up. */
+/** Whether the list alone shows that a person matches HR's data, so that no record or edit has to be looked up. */
 export function isAsImplied({
   facts,
   shown,

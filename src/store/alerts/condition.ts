@@ -57,7 +57,7 @@ export type ConditionSettings = {
    * leavers.
    */
   readonly leaverBounds: ReadonlyMap<string, number>
-  /** How many people of a connection the platform may show otherwise than HR implies. Default: none. */
+  /** How many people of a connection may have another status on the platform than HR's data implies. Default: none. */
   readonly maxNotEffective?: number
   /** After how many nights in which HR states a person as employed, whom an operator states as left, that is an alert. Default: 3. */
   readonly contradictedNights?: number

@@ -107,7 +107,7 @@ export async function leaverLate(db: Db, { leaverBounds, now }: ConditionSetting
 /** Everybody is compared at least once a day. */
 const maxComparisonAgeMs = 48 * 60 * 60_000
 
-/** People whom the platform does not show as HR implies, and connections that could not be compared for two days. */
+/** People whose status on the platform does not match HR's data, and connections that could not be compared for two days. */
 export async function notEffective(
   db: Db,
   { connections, maxNotEffective = 0, now }: ConditionSettings,
@@ -125,7 +125,7 @@ export async function notEffective(
       return { ...about, connection: one.name, code: 'not_compared', reason, since: one.since, people: null }
     }),
     ...findings.map(({ name, count: people, since: seenSince }): Condition => {
-      const reason = `the platform does not show ${peopleText({ people, leavers: 0 })} as HR implies`
+      const reason = `the status of ${peopleText({ people, leavers: 0 })} on the platform does not match HR's data`
       return { ...about, connection: name, code: null, reason, since: seenSince, people }
     }),
   ]

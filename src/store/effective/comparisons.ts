@@ -174,7 +174,7 @@ export async function connectionsNotCompared(
   return rows
 }
 
-/** How many people of a connection the platform shows as HR implies, or how many accounts of a directory have no finding. */
+/** How many people of a connection match HR's data on the platform, or how many accounts of a directory have no finding. */
 export type Coverage = {
   readonly connection: string
   readonly people: number

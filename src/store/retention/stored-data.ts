@@ -289,7 +289,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'none',
       description:
-        'how many people of a connection the platform shows as HR implies, and how many accounts have no finding',
+        "how many people of a connection match HR's data on the platform, and how many accounts have no finding",
       removedWhen: 'the directory leaves the configuration',
       columns: named('connection people effective at'),
     },

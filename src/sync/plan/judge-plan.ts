@@ -146,7 +146,7 @@ function staleExport(context: PlanContext): Verdict[] {
     {
       ...verdict,
       ok: false,
-      reason: `the source speaks of ${context.asOf}, before the last accepted one of ${context.acceptedAsOf}`,
+      reason: `the export is as of ${context.asOf}, older than the last accepted one, as of ${context.acceptedAsOf}`,
     },
   ]
 }

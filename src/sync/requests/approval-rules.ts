@@ -86,7 +86,7 @@ function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): 
 
 /** Refuses an approver whom the rule of two people takes for the person who requested or configured the run. */
 async function refuseSamePerson(db: Db, run: Run, approver: Requester): Promise<void> {
-  const rule = '"approvals.twoPeople" wants another person to approve it'
+  const rule = '"approvals.twoPeople" requires another person to approve it'
   const requester = (await requestersOfRun(db, run.id)).find((one) => isSamePerson(one, approver))
   if (requester) {
     const who = isSameName(requester, approver) ? approver.by : requester.by

@@ -56,6 +56,6 @@ export function refuseSamePerson(first: Requester, second: Requester, already: s
   if (isSamePerson(first, second))
     throw new Failure(
       'conflict',
-      `${already}${whySamePerson(first, second)}: "approvals.twoPeople" wants another person to do the same`,
+      `${already}${whySamePerson(first, second)}: "approvals.twoPeople" requires another person to do the same`,
     )
 }

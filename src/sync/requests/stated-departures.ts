@@ -273,7 +273,7 @@ function refuseAgain(open: StatedDeparture, { statement, isSecond, twoPeople }: 
   if (!isSecond && twoPeople && (applies || statement.emergency !== true))
     throw new Failure(
       'conflict',
-      `${already}${whySamePerson(open, statement)}: "approvals.twoPeople" wants another person to state it too`,
+      `${already}${whySamePerson(open, statement)}: "approvals.twoPeople" requires another person to state it too`,
     )
 }
 

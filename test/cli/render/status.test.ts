@@ -93,7 +93,7 @@ test('the status shows what runs and the state of each connection', () => {
   ! no process has the role worker: nothing is read or delivered
   ✖ processes have different settings: acme, general
   ✖ configuration refused 2026-11-20 01:30 UTC: server.port cannot change while the daemon runs: restart it
-  ✖ the audit trail is not being written: entry 7, the last one, is not what was signed
+  ✖ audit entries cannot be signed: entry 7, the last one, is not what was signed
 
 acme → Acme HRIS
   1,000 people, 12 of them have left, 2 not delivered yet

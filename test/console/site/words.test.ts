@@ -21,12 +21,15 @@ test('a file whose name has a blank keeps it at the beginning of a sentence', ()
 })
 
 test.each([
-  ['endMissing: the source lacks a person', 'end missing: the source lacks a person'],
+  ['endMissing: the source lacks a person', 'missing end of the export (endMissing): the source lacks a person'],
   [
     'leavers: 8 of 137 people; the limit is 6; shrinkRows: 90 rows fewer',
-    'leavers: 8 of 137 people; the limit is 6; shrink rows: 90 rows fewer',
+    'leavers: 8 of 137 people; the limit is 6; missing rows (shrinkRows): 90 rows fewer',
   ],
-  ['a run waits until 09:35 UTC: endMissing: it may be cut', 'a run waits until 09:35 UTC: end missing: it may be cut'],
+  [
+    'a run waits until 09:35 UTC: endMissing: cut',
+    'a run waits until 09:35 UTC: missing end of the export (endMissing): cut',
+  ],
   ['the column startDate: is missing', 'the column startDate: is missing'],
   ['redates: 9 people; rekeyed: 1 person', 'changed leaving dates (redates): 9 people; new keys (rekeyed): 1 person'],
 ])('the guards of %j are named in words', (reason, words) => {

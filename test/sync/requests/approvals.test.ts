@@ -302,7 +302,9 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
       await approveRun(world.sync, decision(held, 'ben'))
       await world.drain()
 
-      expect(message).toBe(` ANA  asked for run ${held.id}: "approvals.twoPeople" wants another person to approve it`)
+      expect(message).toBe(
+        ` ANA  asked for run ${held.id}: "approvals.twoPeople" requires another person to approve it`,
+      )
       expect(await separated()).toBe(10)
     })
 
@@ -317,7 +319,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
       const unstated = await refusal(approveRun(world.sync, { runId, digest: held.digest ?? '', by: 'ben' }))
 
       expect(message).toBe(
-        `ana asked for run ${held.id}, and ben is the same person (the account of this machine states both names): "approvals.twoPeople" wants another person to approve it`,
+        `ana asked for run ${held.id}, and ben is the same person (the account of this machine states both names): "approvals.twoPeople" requires another person to approve it`,
       )
       expect(unstated).toBe(message)
       expect(await separated()).toBe(0)
@@ -357,7 +359,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
       await world.drain()
 
       expect(message).toBe(
-        `run ${held.id} was planned by a configuration that ana brought in: "approvals.twoPeople" wants another person to approve it`,
+        `run ${held.id} was planned by a configuration that ana brought in: "approvals.twoPeople" requires another person to approve it`,
       )
       // From then on it is an accepted one.
       await approveRun(world.sync, decision(await world.runOf(id), 'ana'))

@@ -337,7 +337,7 @@ describe('with two people', () => {
     await world.drain()
     const alone = [await dayOf('E0003'), await alerts(world)]
     const statement = { ...ana, identityId: 'E0003' }
-    await expect(stateDeparture(world.sync, statement)).rejects.toThrow('wants another person')
+    await expect(stateDeparture(world.sync, statement)).rejects.toThrow('requires another person')
     await expect(stateDeparture(world.sync, { ...statement, by: 'Ana B' })).rejects.toThrow('is the same person')
     const second = { ...ben, identityId: 'E0003', on: '2026-11-20' }
     await expect(stateDeparture(world.sync, { ...second, on: '2026-11-19' })).rejects.toThrow(
@@ -387,7 +387,7 @@ describe('with two people', () => {
     await world.drain()
     const alone = [await dayOf('E0003'), await alerts(world)]
     await expect(stateDeparture(world.sync, { ...ana, identityId: 'E0003', emergency: true })).rejects.toThrow(
-      'wants another person',
+      'requires another person',
     )
     await stateDeparture(world.sync, { ...ben, identityId: 'E0003', on: '2026-11-20' })
 

@@ -64,7 +64,7 @@ describe('with two people, a departure that applies', () => {
 
     const first = await withdrawDeparture(sync, ana)
     const waiting = [await separatedOn(), await alerts(world)]
-    await expect(withdrawDeparture(sync, ana)).rejects.toThrow('"approvals.twoPeople" wants another person')
+    await expect(withdrawDeparture(sync, ana)).rejects.toThrow('"approvals.twoPeople" requires another person')
     const second = await withdrawDeparture(sync, eva)
 
     expect(first).toMatchObject({ leavingDate: '2026-11-20', applies: true, waits: true, runId: null })
@@ -96,7 +96,7 @@ describe('with two people, a departure that applies', () => {
 
     const first = await stateDeparture(sync, { ...ana, ...other })
     const waiting = [await separatedOn(), await stated()]
-    await expect(stateDeparture(sync, { ...ana, ...other })).rejects.toThrow('wants another person')
+    await expect(stateDeparture(sync, { ...ana, ...other })).rejects.toThrow('requires another person')
     await expect(stateDeparture(sync, eva)).rejects.toThrow(
       'the last day of E0003 is 2026-11-18, as ana states: name that day',
     )
