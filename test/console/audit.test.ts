@@ -70,7 +70,7 @@ test('the page offers acts, people and connections, and the days of its filter h
   expect(inKolkata.text).not.toContain('5 Sept 2026')
   expect(rowsIn(inKolkata.text)).toBe(3)
   expect(inKolkata.text).toContain('Days begin at midnight in <span>Asia/Kolkata</span>')
-  expect([wrongZone.status, wrongZone.text.includes('is no time zone; write one such as Europe/Berlin')]).toEqual([
+  expect([wrongZone.status, wrongZone.text.includes('is not a time zone; write one such as Europe/Berlin')]).toEqual([
     400,
     true,
   ])
@@ -80,7 +80,7 @@ test('the page offers acts, people and connections, and the days of its filter h
   expect(nothing.text).toContain(
     '<option value="run">Run: all</option><option value="run.requested">Run requested</option>',
   )
-  expect([wrong.status, wrong.text.includes('is no day; write one such as 2026-01-31')]).toEqual([400, true])
+  expect([wrong.status, wrong.text.includes('is not a day; write one such as 2026-01-31')]).toEqual([400, true])
 })
 
 test('the files have what the filter shows, and no cell that a spreadsheet would run', async () => {

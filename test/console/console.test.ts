@@ -172,7 +172,7 @@ test('whoever requested a run cannot approve it if two people are required, and 
 
   expect(page?.text).toContain('<strong>you requested this run</strong>, so another person has to approve it')
   expect([refused?.status, approved?.status]).toEqual([409, 303])
-  expect(refused?.text).toContain('wants another person to approve it')
+  expect(refused?.text).toContain('requires another person to approve it')
   const leavers = [...(await peopleOn(own.client)).values()].filter(({ separatedAt }) => separatedAt !== null)
   expect(leavers.map(({ identityId }) => identityId)).toContain('E0021')
 })
@@ -191,7 +191,7 @@ test('lists page by cursor and keep their filters', async () => {
   expect(held.text).toContain('<option value="held" selected>')
   expect(none.text).toContain('No run matches.')
   expect([tampered.status, unknown.status]).toEqual([400, 404])
-  expect(tampered.text).toContain('was not given out for this list')
+  expect(tampered.text).toContain('this value belongs to another list')
   expect(unknown.text).toContain('There is no connection &quot;globex&quot; in the configuration; it has acme.')
 })
 
@@ -243,7 +243,7 @@ test('the problems name the refused person, what helps, and the person whose lea
   const { text } = await visitor('ana').get('/problems')
 
   expect(keysOn(text)).toEqual(['E0007', 'E0004'])
-  expect(text).toContain('Still employed there')
+  expect(text).toContain('Still employed on the platform')
   expect(text).toContain('What helps: Have HR correct the record.')
 })
 

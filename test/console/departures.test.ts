@@ -53,5 +53,5 @@ test('an emergency can be corrected, and the form of its withdrawal says who wit
   expect(page.text).toContain('Correct the day')
   expect(correction.text).toContain('Correct the last day of E0011?')
   expect(correction.text).toMatch(/<input[^>]*id="on"[^>]*value="2026-12-01"/)
-  expect(withdrawal.text).toContain('ana alone stated it: any other person withdraws it at once.')
+  expect(withdrawal.text).toContain('Only ana stated it, so any other person can withdraw it at once.')
 })

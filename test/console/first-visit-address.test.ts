@@ -84,7 +84,7 @@ test('an admin gives an address and a key, sees how the list is read and what a 
   expect(refused.text).toContain('value="X-Key"')
   expect(`${refused.text}${asRead.text}${plan.text}${ask.text}`).not.toContain('with-${sign}')
   expect(asRead.text).toMatch(/a second one was fetched with its position, sent as offset/)
-  expect(asRead.text).toMatch(/Nothing says whether the list includes people who have left/)
+  expect(asRead.text).toMatch(/Rollcall cannot tell whether the list includes people who have left/)
   expect(asRead.text).not.toContain('Folder for exports')
   expect(plan.text).toMatch(/page 3 is the last[\s\S]*p1@example\.com/)
   // The list is not read again for the question.

@@ -211,7 +211,7 @@ describe('an upload that is no export is refused with a sentence and not stored'
       'people.csv',
       `${exportHeader}\nE1,a@example.com,A\0na,Berg,2024-01-15,Active\n`,
       422,
-      /holds NUL bytes, so it is no text/,
+      /holds NUL bytes, so it is not a text file/,
     ],
     ['a web page', 'people.csv', '<html><body>Sign in</body></html>', 422, /^people\.csv is a web page \(HTML\)/],
     ['one column', 'people.csv', 'name\nAna\nBo\n', 422, /has one column only.*choose the delimiter by hand/],

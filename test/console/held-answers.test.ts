@@ -75,7 +75,7 @@ describe('keys that HR has issued again', () => {
     expect(shown(question.text)).toContain(
       'E0001 is missing from the source, and N&lt;1&gt; is new in it. Both have the',
     )
-    expect(shown(question.text)).toContain('The answer sends nothing.')
+    expect(shown(question.text)).toContain('The answer sends nothing, and later runs use it too.')
     expect([unsaid.status, unsaid.text.includes('Choose one person or two people.')]).toEqual([400, true])
     expect(shown(resultPage.text)).toContain(
       'E0001 and N&lt;1&gt; are two people. After an approval, Rollcall plans again.',

@@ -59,7 +59,7 @@ test('the days of the audit page are those of the reader', async () => {
   const zone = async () =>
     await window.page.$eval('.filter', (form) => [
       form.querySelector('[name="zone"]')?.getAttribute('value'),
-      form.textContent?.includes('Days are those of Asia/Tokyo.'),
+      form.textContent?.includes('Days begin at midnight in Asia/Tokyo.'),
     ])
 
   expect(await zone()).toEqual(['Asia/Tokyo', true])

@@ -38,13 +38,13 @@ test('pages about a connection that never ran say what they are for, and how to 
   }
 
   expect(shown.get('/runs')).toContain('A run reads HR’s list, works out who joined, changed or left')
-  expect(shown.get('/people')).toContain('No people yet. Once a run has read the list of HR, everybody in it is here.')
+  expect(shown.get('/people')).toContain('No people yet. After the first run, this page lists everybody in HR’s list.')
   expect(shown.get('/problems')).toContain('Nothing of acme has been read yet, so nothing is known of the people.')
-  expect(shown.get('/sources')).toContain('Here stands what became of each list of HR')
+  expect(shown.get('/sources')).toContain('This page shows the result of each export')
   expect(shown.get('/events')).toContain('No connection has a webhook. With one, HR’s system reports each change')
   expect(shown.get('/schedules')).toContain('How to read HR every night')
-  expect(shown.get('/reports')).toContain('No departure lies in this period.')
+  expect(shown.get('/reports')).toContain('Nobody’s last day is in this period.')
   for (const path of ['/connections/acme/statement', '/connections/acme/statement?at=2026-11-20'])
-    expect(shown.get(path)).toContain('The first one is made after the next run, which “Read now” starts')
+    expect(shown.get(path)).toContain('The first one is made after the next run. No run is scheduled')
   expect((await ana.get('/connections/nobody/statement')).status).toBe(404)
 })

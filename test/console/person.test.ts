@@ -17,7 +17,7 @@ test.each<[string, Partial<Person>]>([
   ['Delivered', {}],
   ['Delivered', { statedDeparture: { ...stated, applies: false, isAccepted: false } }],
   ['Delivered', { statedDeparture: { ...stated, isInferredByHr: true } }],
-  ['Stated, not yet by HR', { statedDeparture: stated }],
+  ['Stated by an operator, not yet by HR', { statedDeparture: stated }],
   ['To be delivered', { due: ['jobTitle'] }],
   ['Not on the platform yet', { confirmed: null }],
   ['Retracted', { retracted: { reason: 'a test', at: '2026-11-20T03:00:00.000Z' } }],

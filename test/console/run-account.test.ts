@@ -68,12 +68,12 @@ test('the page of a retraction says that nothing is read', async () => {
 
   const { olga } = await pagesOf(retraction.id)
 
-  expect(olga).toContain('Reads nothing: a person requested the retraction')
+  expect(olga).toContain('Input nothing: a person requested the retraction')
 })
 
 test('the page of an ordinary run accounts for no more than its plan', async () => {
   const { olga } = await pagesOf(company.arrival.id)
 
-  expect(olga).toContain('Reads the source')
+  expect(olga).toContain('Input the source')
   expect(olga).not.toMatch(/From the row to the response|Reverts run/)
 })

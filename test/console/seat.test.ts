@@ -129,7 +129,7 @@ test('the address of its page filters the audit trail, which has several pages',
   expect(planned.text).not.toContain('<code>run.finished</code>')
   expect(none.text).toContain('No entry matches.')
   expect(tampered.status).toBe(400)
-  expect(tampered.text).toContain('was not given out for this list')
+  expect(tampered.text).toContain('this value belongs to another list')
 })
 
 test('the report on leavers is shown to a viewer by key, and kept as files with names by an operator alone', async () => {

@@ -120,7 +120,7 @@ test('two people state a departure, correct its day and withdraw it, and one alo
   expect([again, typed]).toEqual([expect.stringContaining('wants another person to state it too'), 'I am sure'])
   expect(second).toContain('E0003 leaves on 2026-11-20.')
   expect(correction).toContain('E0003 leaves on 2026-11-19 once a second person states it too.')
-  expect(withdrawal).toContain('The departure of E0003 stays until a second person has withdrawn it too.')
+  expect(withdrawal).toContain('The departure of E0003 applies until a second person withdraws it too.')
 })
 
 test('an emergency is sent at once, and asks for the second person afterwards', async () => {

@@ -66,9 +66,9 @@ test('the page of a statement shows each part with the people behind it, page by
   await expect.poll(rowsOf).toBe(10)
   await window.go(`${page}?at=2026-11-20`)
   expect(await cardOf('result')).toContain('Everybody is accounted for')
-  expect(await textOf(shown, '.lead')).toContain('the last statement until 2026-11-20')
+  expect(await textOf(shown, '.lead')).toContain('the last statement on or before 2026-11-20')
   await window.go(`${page}?at=2026-01-01`)
-  expect(await cardOf('result')).toMatch(/^There is no statement until 2026-01-01.*View the newest statement/s)
+  expect(await cardOf('result')).toMatch(/^There is no statement on or before 2026-01-01.*View the newest statement/s)
 
   await shown.browserContext().setCookie({ name: visitorCookie, value: 'vic.viewer', domain: '127.0.0.1' })
   await window.go(`${page}?side=stated&part=left`)

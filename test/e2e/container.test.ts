@@ -326,7 +326,9 @@ if (typeof compose !== 'string') {
 
       expect(untouched).toEqual(expectedPeople(staff))
       expect(answers).toEqual([
-        expect.stringMatching(/Ben Haddad asked for run .*: "approvals\.twoPeople" wants another person to approve it/),
+        expect.stringMatching(
+          /Ben Haddad requested run .*: "approvals\.twoPeople" requires another person to approve it/,
+        ),
         'The plan is approved and is being delivered.',
       ])
       expect(await control.getRun({ params: { runId: id } })).toMatchObject({ decidedBy: 'Ana Okoro', problems: 0 })

@@ -52,7 +52,7 @@ export function exportStart(head: Head, { records, ignoredStatements, recordsHel
   const notes = [
     ...table.notes,
     ...(end?.problem ? [`A run refuses the file: ${end.problem}: ${end.help}.`] : []),
-    'Nothing says whether the list includes people who have left. Look for one of them in it.',
+    'Rollcall cannot tell whether the list includes people who have left. Check that it contains one of them.',
   ]
   return { list: { name, ...table, isWhole: isWhole && table.isWhole, notes }, settings }
 }

@@ -16,7 +16,7 @@ const otherTexts = [
   {
     pattern: new RegExp(`^(?:<\\?xml[^>]*>\\s*)?<(?:!doctype\\s+html|!--|(?:${htmlTags})[\\s>])`, 'i'),
     problem: (head: string) => `is a web page (HTML) that begins with ${quoted(leadingTags.exec(head)?.[0] ?? '')}`,
-    help: () => 'it may be a page to sign in that was saved in place of the export; check how the export is fetched',
+    help: () => 'it may be a sign-in page that was saved in place of the export; check how the export is fetched',
   },
   { pattern: /^<\?xml/i, problem: () => 'is XML', help: exportAs },
   {

@@ -51,10 +51,24 @@ function hasLeft({ statedDeparture: stated, desired }: Person, now: Date): boole
 /** What an approver does by the form: states a departure, states it as the second person, or states another day of it. */
 type StatementKind = 'first' | 'second' | 'correction'
 
-const statementNames: Readonly<Record<StatementKind, { readonly link: string; readonly title: string }>> = {
-  first: { link: 'State departure', title: 'State the departure' },
-  second: { link: 'State it too', title: 'State the departure too' },
-  correction: { link: 'Correct the day', title: 'Correct the last day' },
+type StatementNames = { readonly link: string; readonly title: string; readonly question: (key: string) => string }
+
+const statementNames: Readonly<Record<StatementKind, StatementNames>> = {
+  first: {
+    link: 'State departure',
+    title: 'State the departure',
+    question: (key) => `State the departure of ${key}?`,
+  },
+  second: {
+    link: 'State it too',
+    title: 'State the departure too',
+    question: (key) => `State the departure of ${key} too?`,
+  },
+  correction: {
+    link: 'Correct the day',
+    title: 'Correct the last day',
+    question: (key) => `Correct the last day of ${key}?`,
+  },
 }
 
 function statementKind({ statedDeparture: stated }: Pick<Person, 'statedDeparture'>): StatementKind {
@@ -82,7 +96,7 @@ export const stateDeparture: Action = {
     const { twoPeople = false } = connections[0] ?? {}
     const kind = fields('as') === 'correction' && canCorrect(person) ? 'correction' : statementKind(person)
     return {
-      title: `${statementNames[kind].title} of ${person.identityId}?`,
+      title: statementNames[kind].question(person.identityId),
       explanation: html`${whoIs(person)}${statementSoFar(person)}${statementTexts[kind](person, twoPeople)}`,
       fields: statementFields(person, { kind, twoPeople, fields }),
       button: statementNames[kind].title,

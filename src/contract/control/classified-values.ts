@@ -37,7 +37,7 @@ export const classifiedValueOperations = operations({
     method: 'POST',
     path: '/connections/:connection/values',
     permission: 'operator',
-    summary: 'Classify a value that no list of the configuration holds. It takes effect from the next run on.',
+    summary: 'Classify a value that is in no list of the configuration. It takes effect from the next run on.',
     params: ofConnection,
     body: z.strictObject({ value: z.string().max(191), as: ValueMeaning, by: By }),
     success: { 200: ClassifiedValue },

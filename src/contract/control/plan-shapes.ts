@@ -47,7 +47,7 @@ export const Verdict = z.object({
     .array(z.object({ field: ListedField, value: z.string() }))
     .readonly()
     .optional()
-    .describe('The first values that no list of the configuration holds, where a guard failed because of them.'),
+    .describe('The first values that are in no list of the configuration, where a guard failed because of them.'),
   fields: z.array(z.string()).readonly().optional().describe('The fields of which a failed guard counts the values.'),
   taints: z
     .array(z.enum(['join', 'update', 'leave', 'return', 'correct', 'retract']))

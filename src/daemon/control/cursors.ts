@@ -30,7 +30,7 @@ export function readCursor<T>(scope: ListScope, cursor: string | undefined, sche
     timingSafeEqual(bytes.subarray(0, markBytes), markOf(scope, payload))
   const position = isOurs ? schema.safeParse(JSON.parse(payload.toString())) : null
   if (position?.success) return position.data
-  throw new Failure('usage', 'after: was not given out for this list with these filters; start again without it')
+  throw new Failure('usage', 'after: this value belongs to another list or to other filters; start again without it')
 }
 
 /** The cursor behind the last entry of a page; null if the page is not full, so that nothing follows. */

@@ -30,7 +30,7 @@ What the console and the commands use, and nothing else: whatever they can do, a
 
 Over TCP send a token with every request: \`Authorization: Bearer <token>\`; an admin makes one with \`rollcall token create\`. Each token has
 a role, and each role may do what those before it may: viewer, operator, approver, admin. The account of the daemon needs none: it asks at
-the Unix socket in the data folder. Personal values are left out unless \`values=true\` is asked for, which takes the role operator; each look
+the Unix socket in the data folder. Personal values are left out unless \`values=true\` is asked for, which needs the role operator; each look
 at a person is an act of the audit trail.
 
 | Status | Reason |

@@ -64,13 +64,13 @@ export function withPermissions<T extends OperationsByRole, Ctx extends WithCall
 
 function refusalOf({ name, role }: Caller, permission: Role, { query }: Input): Failure | null {
   if (!mayDo(role, permission))
-    return new Failure('forbidden', `this takes the role ${permission}, and ${name} has the role ${role}`)
+    return new Failure('forbidden', `this needs the role ${permission}, and ${name} has the role ${role}`)
   if (mayDo(role, roleForValues)) return null
   const roles = `the role ${roleForValues}, and ${name} has the role ${role}`
-  if (query?.values) return new Failure('forbidden', `personal values take ${roles}: ask without values`)
+  if (query?.values) return new Failure('forbidden', `personal values need ${roles}: ask without values`)
   // Who is of which group is personal too, and a list of one group would tell it.
   if (query?.group !== undefined || query?.withoutGroup)
-    return new Failure('forbidden', `groups take ${roles}: ask for people of all groups`)
+    return new Failure('forbidden', `filtering by group needs ${roles}: ask for people of all groups`)
   return null
 }
 

@@ -85,7 +85,7 @@ function decide({ evidence, usual }: Column, columns: readonly Column[], { dateF
     case 'none': {
       if (answer !== undefined) return answer
       const [other] = certain
-      if (other === undefined) return { form: usual, why: 'the usual way; no row has a date' }
+      if (other === undefined) return { form: usual, why: 'the default; no row has a date' }
       return { form: other.form, why: `as in "${other.column}"; no row has a date` }
     }
     case 'one':
@@ -140,7 +140,7 @@ function notesOn({ column, evidence, placeholders, placeholderRows }: Column, { 
     )
   if (evidence.kind === 'unknown' && dateFormat === undefined)
     notes.push(
-      `The dates in "${column}" are written in no way that is known here: say how they are written, or write format into the configuration.`,
+      `Rollcall does not recognise the format of the dates in "${column}": choose it here, or set format in the configuration.`,
     )
   return notes
 }

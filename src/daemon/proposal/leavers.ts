@@ -54,7 +54,7 @@ export function leaverColumns(
 }
 
 const noLeavers =
-  'No column says who has left. People leave only by being missing from the export, and the day of the export counts as their last.'
+  'No column shows who has left. Only people missing from the export are treated as leavers, with the day of the export as their last day.'
 
 function unreadDates(headers: readonly string[]): string {
   const named = headers.map((header) => `"${header}"`).join(' and ')

@@ -90,7 +90,7 @@ function namesToSplit(texts: Texts, { fields }: Answers): boolean {
 
 function nameNotes(split: string | null, hasField: (field: ReadField) => boolean): string[] {
   if (split !== null) return [split]
-  return hasField('firstName') || hasField('lastName') ? [] : ['No column holds names: none are sent.']
+  return hasField('firstName') || hasField('lastName') ? [] : ['No column holds names, so none are sent.']
 }
 
 function mappedFieldsOf(

@@ -153,7 +153,7 @@ async function readTextTable(head: Head, choice: FormChoice, help: FormHelp): Pr
   const notes =
     choice.encoding === undefined && !/^utf-/.test(encoding)
       ? [
-          `The text is not UTF-8, so it is read as ${encoding}. Look whether names come out right; else ${help.encoding}.`,
+          `The text is not UTF-8, so it is read as ${encoding}. Check that names look right; otherwise ${help.encoding}.`,
         ]
       : []
   const delimiter = await delimiterOf(head, text, { ...choice, help })
@@ -261,7 +261,7 @@ function encodingInBytes({ name, bytes }: Head): string | null {
   const [even = 0, odd = 0] = nuls
   if (odd > start.length / 8 && even < odd / 8) return 'utf-16le'
   if (even > start.length / 8 && odd < even / 8) return 'utf-16be'
-  if (bytes.includes(0)) throw refusal(`${name} holds NUL bytes, so it is no text`, 'have it exported as CSV')
+  if (bytes.includes(0)) throw refusal(`${name} holds NUL bytes, so it is not a text file`, 'have it exported as CSV')
   // The beginning of a longer file may end within a character.
   const isText = [0, 1, 2, 3].some((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)))
   return isText ? 'utf-8' : null
@@ -311,7 +311,7 @@ async function delimiterOf(
     throw refusal(`${name} holds nothing but blanks`, 'check the export')
   if (splits.length === 0)
     throw refusal(
-      `${name} has one column only: no comma, semicolon, tab or pipe splits its lines alike`,
+      `${name} has one column only: no comma, semicolon, tab or pipe splits its lines consistently`,
       `a list of people needs a key and more; ${help.delimiter} if another sign stands between the cells`,
     )
   const [best, ...others] = splits.toSorted((a, b) => b.share * b.width - a.share * a.width)

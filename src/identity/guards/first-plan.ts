@@ -26,8 +26,8 @@ export function firstPlan(facts: GuardFacts, limits: Guards): Verdict[] {
 const causes: Readonly<Record<string, string>> = {
   leftJoiners: 'HR may write a date for people who have not left (blankWhen), or a status may mean the opposite',
   unnamedJoiners: 'the platform knows people by their address and name: a column may be blank, or be another one',
-  sameStart: 'the date may stand for none (blankWhen), or the column may hold a default or be another one',
-  sameLeaving: 'the date may stand for none (blankWhen), or the column may hold a default or be another one',
+  sameStart: 'the date may be a placeholder (see blankWhen) or a default value, or this is the wrong column',
+  sameLeaving: 'the date may be a placeholder (see blankWhen) or a default value, or this is the wrong column',
 }
 
 function onOneDate(name: 'sameStart' | 'sameLeaving', { date, people, base }: SameDate, limits: Guards): Verdict {

@@ -168,7 +168,7 @@ function unlistedValues({ unlisted: { values, count, known } }: GuardFacts): Ver
     ...(count > values.length ? [`${count - values.length} more`] : []),
     ...(known > 0 ? [`and ${known} that ${known === 1 ? 'was' : 'were'} accepted before`] : []),
   ]
-  const reason = `values that no list of the configuration holds: ${[...named, ...more].join(', ')}; \`rollcall accept-status VALUE --as …\` says what one means`
+  const reason = `values without a meaning in the configuration: ${[...named, ...more].join(', ')}; say what each means with \`rollcall accept-status VALUE --as …\``
   return { ...verdict, ok: false, reason, unlisted: values.map(({ field, value }) => ({ field, value })) }
 }
 
@@ -297,6 +297,7 @@ function lost({ before, now }: Shrink): number {
 function endMissing({ endMissing: missing, absence }: GuardFacts): Verdict {
   const verdict = { name: 'endMissing', actual: missing ? 1 : 0, limit: null }
   if (!missing || absence === 'ignore') return { ...verdict, ok: true }
-  const reason = 'the source lacks the person whom the last accepted export named last: its end may have been cut off'
+  const reason =
+    'the last person of the previous accepted export is missing: the end of this export may have been cut off'
   return { ...verdict, ok: false, reason }
 }

@@ -109,7 +109,7 @@ export const limitDefinitions = {
   shrink: {
     counts:
       'Rows, or bytes of cells, missing compared with the last accepted snapshot. For bytes, count is multiplied by the average size of a row',
-    verdictText: 'of the last accepted export are gone',
+    verdictText: 'of the last accepted export are missing',
     against: 'the last accepted snapshot',
     count: 5,
     share: 0.2,

@@ -40,7 +40,7 @@ export function watchSameDates(scope: LintScope): Check[] {
       finding() {
         if (several || dates < minSampleSize) return null
         return {
-          message: `all ${dates} dates of ${column(header)} are ${only}; check that it is the column it seems to be`,
+          message: `all ${dates} dates of ${column(header)} are ${only}; check that this is the right column`,
         }
       },
     }
@@ -122,7 +122,7 @@ export function watchDateFormats(scope: LintScope): Check[] {
         if (cells.count < minCells || cells.count < minShareOfCells * (cells.count + readable)) return null
         return cells.finding(
           ({ count, example, line }) =>
-            `${countRows(count)}: ${column(field.header)} writes dates in another way than the declared format, such as in line ${line}; ${helpFor(example)}`,
+            `${countRows(count)}: ${column(field.header)} has dates that are not in the declared format, such as in line ${line}; ${helpFor(example)}`,
         )
       },
     }

@@ -68,7 +68,7 @@ export function watchManagers({ columns }: LintScope): Check[] {
       finding() {
         if (!anyManager) return null
         const message =
-          `managers are known by name only (${column(columns.managerName)}), and two people may share one; ` +
+          `managers are known by name only (${column(columns.managerName)}), and two people may have the same name; ` +
           "add a column with the manager's key to the report, or take managerName out of the mapping"
         return { message }
       },

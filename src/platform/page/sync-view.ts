@@ -96,7 +96,7 @@ function lastResult(attempt: Attempt | undefined): Html {
 
 function reason(state: AttemptState): string {
   return state === 'failed'
-    ? 'It changed nothing. The log of the service tells the reason.'
+    ? 'It changed nothing. The log of the platform has the reason.'
     : 'It changed nothing. Its process ended before the sync did.'
 }
 

@@ -97,7 +97,7 @@ export async function problems(db: Db, { connections }: ConditionSettings): Prom
     connection: name,
     kind: 'problems',
     code: null,
-    reason: `the platform does not take the leaving dates of ${pluralizePeople(condition.people)}`,
+    reason: `the platform refuses the leaving dates of ${pluralizePeople(condition.people)}`,
     runId: null,
   }))
 }

@@ -90,7 +90,7 @@ async function refuseSamePerson(db: Db, run: Run, approver: Requester): Promise<
   const requester = (await requestersOfRun(db, run.id)).find((one) => isSamePerson(one, approver))
   if (requester) {
     const who = isSameName(requester, approver) ? approver.by : requester.by
-    throw new Failure('conflict', `${who} asked for run ${run.id}${whySamePerson(requester, approver)}: ${rule}`)
+    throw new Failure('conflict', `${who} requested run ${run.id}${whySamePerson(requester, approver)}: ${rule}`)
   }
   const alone = (await statedAlone(db, run.id)).find((one) => isSamePerson(one, approver))
   if (alone) {

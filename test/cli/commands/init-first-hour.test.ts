@@ -228,7 +228,7 @@ describe('options', () => {
     const none = await call(['init', '--yes', ...platformOptions(), ...files, '--field', 'separatedAt='])
 
     expect(open).toMatchObject({ exit: 2, stderr: expect.stringContaining("--field 'separatedAt=Gone on'") })
-    expect(none).toMatchObject({ exit: 0, stdout: expect.stringContaining('No column says who has left.') })
+    expect(none).toMatchObject({ exit: 0, stdout: expect.stringContaining('No column shows who has left.') })
   })
 
   test('are not needed for managers who are the key of nobody: init and check say so, with what to look at', async () => {

@@ -47,7 +47,7 @@ test('of the address of a JSON list, its pages and fields are written, and a pla
 
   expect(written).toMatchObject({ exit: 0, stdout: expect.stringContaining('a JSON list with 9 columns') })
   expect(written.stdout).toContain('a second one was fetched with the token at /meta/end_cursor, sent as after_id')
-  expect(written.stdout).toContain('Nothing says whether the list includes people who have left')
+  expect(written.stdout).toContain('Rollcall cannot tell whether the list includes people who have left')
   expect(parse(text).connections.hr.source).toMatchObject({
     type: 'http',
     format: 'json',

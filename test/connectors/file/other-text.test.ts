@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Format, readCsv, refusalOf } from '../../helpers/sources/csv.ts'
 
 const table = 'id,name,email\n1,Ana,a@example.com\n2,Ben,b@example.com\n'
-const page = 'it may be a page to sign in that was saved in place of the export; check how the export is fetched'
+const page = 'it may be a sign-in page that was saved in place of the export; check how the export is fetched'
 
 const helpForJson = 'write format: json, or have it exported as CSV'
 

@@ -233,7 +233,11 @@ describe('what an answer does not show is said', () => {
       { people: people(3), total: 6 },
       /although \/total counts 6 records, and 3 were/,
     ],
-    ['leavers', { people: people(3), total: 3 }, /^Nothing says whether the list includes people who have left/],
+    [
+      'leavers',
+      { people: people(3), total: 3 },
+      /^Rollcall cannot tell whether the list includes people who have left/,
+    ],
   ])('%s', async (_what, answer, expected) => {
     await using server = await startHrServer(json(answer))
     await using folder = await temporaryFolder()

@@ -99,7 +99,7 @@ describe('a token', () => {
     expect(token).toMatch(/^rct_[0-9a-f]{72}$/)
     expect(refused).toMatchObject({
       status: 403,
-      body: { message: 'this takes the role admin, and ana has the role viewer' },
+      body: { message: 'this needs the role admin, and ana has the role viewer' },
     })
     expect(listed.body.data).toMatchObject([
       { name: 'ana', state: 'revoked', revokedBy: 'ben', createdBy: 'server.token' },

@@ -23,7 +23,7 @@ test.each([
   ['that is no cursor', 'E0001'],
   ['that is empty', ''],
 ])('a cursor %s is refused', (_name, cursor) => {
-  expect(() => readCursor(scope, cursor, TextCursor)).toThrow('after: was not given out for this list')
+  expect(() => readCursor(scope, cursor, TextCursor)).toThrow('after: this value belongs to another list')
 })
 
 test('a page that is not full has nothing behind it', () => {

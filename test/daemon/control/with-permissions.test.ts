@@ -66,8 +66,8 @@ describe('who may', () => {
     )
 
     expect(outcomes).toEqual([
-      'forbidden: this takes the role approver, and ana has the role viewer',
-      'forbidden: this takes the role approver, and ana has the role operator',
+      'forbidden: this needs the role approver, and ana has the role viewer',
+      'forbidden: this needs the role approver, and ana has the role operator',
       { by: 'ana', principal: 'token:ana' },
       { by: 'ana', principal: 'token:ana' },
     ])
@@ -79,7 +79,7 @@ describe('who may', () => {
 
     expect(await look('viewer', false)).toEqual({ identityId: 'E0001' })
     expect(await look('viewer', true)).toBe(
-      'forbidden: personal values take the role operator, and ana has the role viewer: ask without values',
+      'forbidden: personal values need the role operator, and ana has the role viewer: ask without values',
     )
     expect(await look('operator', true)).toEqual({ identityId: 'E0001' })
   })

@@ -33,7 +33,9 @@ test('a JSON file is previewed as its records, and a folder of JSON files become
         ['W1', 'Ana', ''],
         ['W2', '', ''],
       ],
-      notes: ['Nothing says whether the list includes people who have left. Look for one of them in it.'],
+      notes: [
+        'Rollcall cannot tell whether the list includes people who have left. Check that it contains one of them.',
+      ],
     },
   })
   expect(file.laterExports).toMatchObject({ path: 'people.json', isAlone: true })

@@ -119,7 +119,7 @@ describe('how dates are written', () => {
     const { notes } = await proposed(`${rows(['soon', ''], ['later', ''])}\n`)
 
     expect(notes).toContain(
-      'The dates in "Hire Date" are written in no way that is known here: say how they are written, or write format into the configuration.',
+      'Rollcall does not recognise the format of the dates in "Hire Date": choose it here, or set format in the configuration.',
     )
   })
 
@@ -355,7 +355,7 @@ describe('who has left', () => {
     const { questions, notes } = await proposed(dated, { fields: { separatedAt: null } })
 
     expect(questions).toEqual([])
-    expect(notes).toContainEqual(expect.stringContaining('No column says who has left.'))
+    expect(notes).toContainEqual(expect.stringContaining('No column shows who has left.'))
   })
 
   test('has a note if a status is read and the dates beside it are not', async () => {
@@ -605,6 +605,6 @@ test('a note says that no column states who has left', async () => {
   const { notes } = await proposed('Worker ID,Work Email\n1,a@example.com\n')
 
   expect(notes).toContain(
-    'No column says who has left. People leave only by being missing from the export, and the day of the export counts as their last.',
+    'No column shows who has left. Only people missing from the export are treated as leavers, with the day of the export as their last day.',
   )
 })

@@ -107,7 +107,7 @@ describe('text that is not UTF-8', () => {
 
     expect(table).toMatchObject({ encoding, rows: expect.arrayContaining([['0', name]]) })
     expect(table.notes).toEqual([
-      `The text is not UTF-8, so it is read as ${encoding}. Look whether names come out right; else say --encoding.`,
+      `The text is not UTF-8, so it is read as ${encoding}. Check that names look right; otherwise say --encoding.`,
     ])
   })
 
@@ -181,7 +181,7 @@ describe('what is no table of people is refused in a sentence', () => {
     [
       'one column',
       'Name\nAna\nBo\n',
-      'people.csv has one column only: no comma, semicolon, tab or pipe splits its lines alike: a list of people needs a key and more; say --delimiter if another sign stands between the cells',
+      'people.csv has one column only: no comma, semicolon, tab or pipe splits its lines consistently: a list of people needs a key and more; say --delimiter if another sign stands between the cells',
     ],
     [
       'no header',
@@ -191,7 +191,7 @@ describe('what is no table of people is refused in a sentence', () => {
     [
       'bytes',
       Buffer.from('a\0b\0\0\0c,d\n'.repeat(3)),
-      'people.csv holds NUL bytes, so it is no text: have it exported as CSV',
+      'people.csv holds NUL bytes, so it is not a text file: have it exported as CSV',
     ],
     ['a web page', '<!doctype html><title>Sign in</title>', /is a web page \(HTML\)/],
     ['JSON', '[{"id": 1, "name": "Ana"}]', /is JSON: write format: json, or have it exported as CSV/],

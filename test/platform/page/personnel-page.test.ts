@@ -241,7 +241,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
     expect(text).not.toContain('secret reason')
     expect(historyOf(text)[0]?.slice(1)).toEqual([
       visitor.name,
-      'Failed It changed nothing. The log of the service tells the reason.',
+      'Failed It changed nothing. The log of the platform has the reason.',
       ...['', '', '', '', ''],
     ])
   })

@@ -318,7 +318,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase }) => {
         connection: 'acme',
         kind: 'problems',
         code: null,
-        reason: 'the platform does not take the leaving dates of 2 people',
+        reason: 'the platform refuses the leaving dates of 2 people',
         since: ago(500),
         people: 2,
         leavers: 2,

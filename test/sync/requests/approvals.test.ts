@@ -303,7 +303,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
       await world.drain()
 
       expect(message).toBe(
-        ` ANA  asked for run ${held.id}: "approvals.twoPeople" requires another person to approve it`,
+        ` ANA  requested run ${held.id}: "approvals.twoPeople" requires another person to approve it`,
       )
       expect(await separated()).toBe(10)
     })
@@ -319,7 +319,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
       const unstated = await refusal(approveRun(world.sync, { runId, digest: held.digest ?? '', by: 'ben' }))
 
       expect(message).toBe(
-        `ana asked for run ${held.id}, and ben is the same person (the account of this machine states both names): "approvals.twoPeople" requires another person to approve it`,
+        `ana requested run ${held.id}, and ben is the same person (the account of this machine states both names): "approvals.twoPeople" requires another person to approve it`,
       )
       expect(unstated).toBe(message)
       expect(await separated()).toBe(0)
@@ -341,7 +341,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
       const again = await approveRun(world.sync, decision(held, 'cleo'))
 
       expect(again.requestedBy).toEqual(['ana', 'ben'])
-      expect(await refusal(approveRun(world.sync, decision(held, 'ben')))).toContain('ben asked for run')
+      expect(await refusal(approveRun(world.sync, decision(held, 'ben')))).toContain('ben requested run')
     })
 
     test('takes another one than the person who introduced the configuration', async () => {
@@ -388,9 +388,9 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
       const person = await world.runOf(requested.id)
 
       expect([revert.state, person.state]).toEqual(['held', 'held'])
-      expect(refused).toContain('ana asked for run')
+      expect(refused).toContain('ana requested run')
       for (const by of ['ana', 'cleo'])
-        expect(await refusal(approveRun(world.sync, decision(person, by)))).toContain(`${by} asked for run`)
+        expect(await refusal(approveRun(world.sync, decision(person, by)))).toContain(`${by} requested run`)
       expect(await separated()).toBe(0)
     })
 

@@ -259,8 +259,8 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
       approveRun(world.sync, { runId: rest.id, digest: rest.digest ?? '', by: 'ana', principal: 'token:ana' }),
     )
 
-    expect(own).toContain('ana asked for run')
-    expect(ownRest).toContain('ana asked for run')
+    expect(own).toContain('ana requested run')
+    expect(ownRest).toContain('ana requested run')
     expect(part).toMatchObject({ requestedBy: ['ana'], decidedBy: 'ben' })
     expect(await separated()).toEqual(leavers)
   })

@@ -156,7 +156,7 @@ export function checkUnpackedSize(
     throw unreadable(`${name} unpacks to more than ${unpackedBytes} bytes`, 'raise unpackedBytes if that is right')
   if (totalBytes > minBytesForRatio && totalBytes > maxRatio * compressedBytes()) {
     const problem = `${name} unpacks to more than ${maxRatio} times its size`
-    throw unreadable(problem, 'no export does; have it sent without compression if it is one after all')
+    throw unreadable(problem, 'exports never do; if it is one, have it sent without compression')
   }
 }
 

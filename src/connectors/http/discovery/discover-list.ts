@@ -150,7 +150,10 @@ function notesOn(page: ListPage, path: string, pages: Pages | null): string[] {
     )
   if (!hasTotal)
     notes.push('Nothing states how many people the list has, so a list that is cut short may not be noticed.')
-  return [...notes, 'Nothing says whether the list includes people who have left. Look for one of them in it.']
+  return [
+    ...notes,
+    'Rollcall cannot tell whether the list includes people who have left. Check that it contains one of them.',
+  ]
 }
 
 function wordsFor(pages: Pages): string {

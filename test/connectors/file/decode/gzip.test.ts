@@ -133,7 +133,7 @@ describe('a gzip is refused', () => {
     const refusal = await refusalOf(gzipOf('id,name\n', rows, 4096))
 
     expect(refusal).toBe(
-      'people.csv unpacks to more than 200 times its size: no export does; have it sent without compression if it is one after all',
+      'people.csv unpacks to more than 200 times its size: exports never do; if it is one, have it sent without compression',
     )
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * mebibyte)
   })

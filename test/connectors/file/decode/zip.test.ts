@@ -72,7 +72,7 @@ describe('a zip is refused', () => {
     [
       'that was made to fill a disk',
       () => zipOf({ 'people.csv': Buffer.alloc(24 * 1024 * 1024, `1,${'x'.repeat(1021)}\n`) }),
-      'people.csv unpacks to more than 200 times its size: no export does',
+      'people.csv unpacks to more than 200 times its size: exports never do',
     ],
   ])('%s', async ([, make, message]) => {
     expect(await refusalOf(await make())).toContain(message)
