@@ -135,13 +135,13 @@ export async function readSecretFile(file: string, { workingDirectory }: Discove
 }
 
 /** The result of `safeParse`. */
-type Parsed<T> = {
+type ParseResult<T> = {
   readonly data?: T
   readonly error?: { readonly issues: readonly { readonly message: string }[] } | undefined
 }
 
 /** The parsed settings. Throws a `usage` failure with the issues of the schema. */
-export function requireSettings<T>({ data, error }: Parsed<T>): T {
+export function requireSettings<T>({ data, error }: ParseResult<T>): T {
   if (data !== undefined) return data
   throw new Failure('usage', `the source cannot be used: ${error?.issues.map(({ message }) => message).join('; ')}`)
 }

@@ -7,7 +7,7 @@ import type { Config } from './config/config.ts'
 import type { Reloads } from './config/reload.ts'
 import type { ControlContext } from './control/control-context.ts'
 import type { Restorations } from './control/store.ts'
-import type { Scheduled } from './schedules/schedules.ts'
+import type { ConnectionSchedule } from './schedules/schedules.ts'
 import { userName } from './user-name.ts'
 
 type ControlOptions = {
@@ -45,8 +45,8 @@ export function controlContext(assembly: Assembly, options: ControlOptions): Con
 }
 
 /** When the daemon reads each connection's source, and when it verifies what the platform holds. */
-export function connectionSchedules({ connections }: Config): Scheduled[] {
-  return [...connections].flatMap(([connection, { schedule, verify, sample }]): Scheduled[] => [
+export function connectionSchedules({ connections }: Config): ConnectionSchedule[] {
+  return [...connections].flatMap(([connection, { schedule, verify, sample }]): ConnectionSchedule[] => [
     ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
     ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
     ...(sample ? [{ connection, purpose: 'sample', schedule: sample } as const] : []),

@@ -26,7 +26,7 @@ import { leadersOf, namesFor } from './control/hand-over.ts'
 import { checkedHandlers } from './control/handlers.ts'
 import { startProbeServer } from './control/probe-server.ts'
 import { explainDatabaseFailures, startLocalServer, startServer } from './control/server.ts'
-import type { Configured } from './control/settings.ts'
+import type { ConfigurationReport } from './control/settings.ts'
 import type { Restorations } from './control/store.ts'
 import { connectionSchedules, controlContext, monitoredConnections } from './control-context.ts'
 import { startMailing } from './hand-over/mailing.ts'
@@ -279,7 +279,7 @@ async function tryGivenKey(config: Config, key: string, signal: AbortSignal): Pr
   return await testPermissions(platform, signal)
 }
 
-function configuredOf({ config, sync, queue }: Assembly): Configured {
+function configuredOf({ config, sync, queue }: Assembly): ConfigurationReport {
   const { file, changedMs, settings } = config
   const { store, events, now } = sync
   return {

@@ -22,7 +22,7 @@ import { type PackedPerson, type PackedStatement, readPack } from './read-pack.t
 const keysNamed = 20
 
 /** A figure as it is in a statement, and as it is when the export is read again; null: the statement does not hold it. */
-type Compared<T> = { readonly inStatement: T | null; readonly inExport: T }
+type FigurePair<T> = { readonly inStatement: T | null; readonly inExport: T }
 
 /** A statement of a pack compared with what HR's export says when it is read again. */
 export type StatementComparison = {
@@ -32,10 +32,10 @@ export type StatementComparison = {
   /** What is wrong with the files of the pack, a sentence each. */
   readonly faults: readonly string[]
   /** The SHA-256 of the file. */
-  readonly file: Compared<string>
-  readonly rows: Compared<number>
+  readonly file: FigurePair<string>
+  readonly rows: FigurePair<number>
   /** The SHA-256 of the sorted digests of the keys, each with a line end. */
-  readonly keys: Compared<string>
+  readonly keys: FigurePair<string>
   /** Keys that only the export has, and keys, or digests of keys, that only the statement has: the first of each. */
   readonly onlyInExport: readonly string[]
   readonly onlyInStatement: readonly string[]
@@ -74,7 +74,7 @@ export async function verifyStatement(
   }
 }
 
-function isSame({ inStatement, inExport }: Compared<string | number>): boolean {
+function isSame({ inStatement, inExport }: FigurePair<string | number>): boolean {
   return inStatement === null || inStatement === inExport
 }
 

@@ -93,7 +93,7 @@ const escaped: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '
 type CopyCallback = (error: Error | null, result?: { command: string; rowCount: number; rows: readonly [] }) => void
 
 /** The messages of a COPY, and the receiver of its rows, each in one message. */
-type Copying = { readonly messages: readonly Buffer[]; readonly take?: (row: Buffer) => void }
+type CopyMessages = { readonly messages: readonly Buffer[]; readonly take?: (row: Buffer) => void }
 
 /** A client that supports `copyRows` and `readBytes`. */
 export class CopyingClient extends pg.Client {
@@ -111,9 +111,9 @@ export class CopyingClient extends pg.Client {
  * How a COPY statement is run; null for any other. The rows do not wait for the server to request them: it ignores those of a statement
  * that it refused.
  */
-function copyingOf(statement: string, rest: readonly unknown[]): Copying | null {
+function copyingOf(statement: string, rest: readonly unknown[]): CopyMessages | null {
   if (statement.startsWith(readMark)) {
-    const [[take] = []] = rest as [[Copying['take']]?]
+    const [[take] = []] = rest as [[CopyMessages['take']]?]
     return { messages: [queryMessage(statement)], ...(take && { take }) }
   }
   if (!statement.startsWith(copyMark)) return null
@@ -123,13 +123,13 @@ function copyingOf(statement: string, rest: readonly unknown[]): Copying | null 
 
 /** A COPY under way, in either direction. */
 class Copy implements Submittable {
-  readonly #copying: Copying
+  readonly #copying: CopyMessages
   // node-postgres clears it when nobody waits for the query any more.
   callback: CopyCallback
   #rowCount = 0
   #failure: Error | null = null
 
-  constructor(copying: Copying, callback: CopyCallback) {
+  constructor(copying: CopyMessages, callback: CopyCallback) {
     this.#copying = copying
     this.callback = callback
   }

@@ -1,13 +1,13 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { withOptionalPackage } from '../system/optional-package.ts'
-import type { Existing } from './embedded.ts'
+import type { FolderPolicy } from './embedded.ts'
 import { databaseFailure } from './failures.ts'
 import { type Migration, migrate } from './migrate.ts'
 import type { Engine } from './pool.ts'
 import { openServer } from './server.ts'
 import { sessionSettings } from './session-settings.ts'
 
-export type { Existing } from './embedded.ts'
+export type { FolderPolicy } from './embedded.ts'
 export type { Migration } from './migrate.ts'
 
 /** An open database with Kysely on top. */
@@ -22,7 +22,7 @@ type DatabaseOptions = {
   readonly migrations: readonly Migration[]
   readonly poolSize?: number
   /** Of an embedded database in a folder: what may exist there. Default: only the known one. */
-  readonly existing?: Existing
+  readonly existing?: FolderPolicy
   /** Of a server: how often a waiting session is checked. */
   readonly sessionCheckMs?: number
 }

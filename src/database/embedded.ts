@@ -12,7 +12,7 @@ import type { Engine, Pool } from './pool.ts'
 type Settings = Readonly<Record<string, string>>
 
 /** What may exist in the folder of a database: only the known one; any; or any, which is moved aside for a new one. */
-export type Existing = 'known' | 'any' | 'aside'
+export type FolderPolicy = 'known' | 'any' | 'aside'
 
 const memory = 'memory:'
 const markMs = 60_000
@@ -27,7 +27,7 @@ export async function openEmbedded(options: {
   at: string
   settings: Settings
   poolSize?: number
-  existing?: Existing
+  existing?: FolderPolicy
 }): Promise<Engine> {
   const { at, settings, poolSize, existing = 'known' } = options
   const image = at.startsWith(memory) ? at.slice(memory.length) : undefined
@@ -63,7 +63,7 @@ async function claimFolder(folder: string, opening: AsyncDisposableStack): Promi
 /** Opens the database in a folder that this process has claimed. */
 async function openFolder(
   folder: string,
-  { settings, existing }: { settings: Settings; existing: Existing },
+  { settings, existing }: { settings: Settings; existing: FolderPolicy },
 ): Promise<PGlite> {
   const data = dataIn(folder)
   const beginning = join(folder, 'beginning')

@@ -9,7 +9,11 @@ export type Participant = {
   notify(frame: Buffer): void
 }
 
-type Waiting = { readonly who: Participant; readonly enter: () => void; readonly giveUp: (reason: Error) => void }
+type WaitingParticipant = {
+  readonly who: Participant
+  readonly enter: () => void
+  readonly giveUp: (reason: Error) => void
+}
 
 /**
  * The only session of an embedded PGlite, which its participants share in the order in which they ask, one batch at a time. A
@@ -20,7 +24,7 @@ export class PgliteSession implements AsyncDisposable {
   readonly #pglite: PGlite
   /** What is open, for messages. */
   readonly location: string
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: WaitingParticipant[] = []
   readonly #listeners = new Map<string, Set<Participant>>()
   #holder: Participant | null = null
   #failure: Failure | null = null

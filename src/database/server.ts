@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import type { Existing } from './embedded.ts'
+import type { FolderPolicy } from './embedded.ts'
 import { createPool, type Engine, type Pool } from './pool.ts'
 import { refuseSharedSessions } from './pooler.ts'
 import { parseServerAddress, type ServerAddress } from './server-address.ts'
@@ -21,7 +21,7 @@ export async function openServer(options: {
   at: string
   settings: Readonly<Record<string, string>>
   poolSize?: number
-  existing?: Existing
+  existing?: FolderPolicy
   sessionCheckMs?: number
 }): Promise<Engine> {
   const address = parseServerAddress(options.at)

@@ -25,14 +25,14 @@ type Examples = Readonly<Record<string, Example>>
 
 type Json = Readonly<Record<string, unknown>>
 /** Converts a schema for the document, and collects the named schemas that it refers to. */
-type Describe = (schema: z.ZodType) => Described
-type Describing = {
+type Describe = (schema: z.ZodType) => JsonSchema
+type DocumentContext = {
   readonly describe: Describe
   readonly isLimited: boolean
   readonly callersHave: 'permission' | 'role'
   readonly examples: Examples
 }
-type Described = Json & {
+type JsonSchema = Json & {
   readonly properties?: Readonly<Record<string, Json>>
   readonly required?: readonly string[]
   readonly $defs?: Readonly<Record<string, Json>>
@@ -83,7 +83,7 @@ export function openapi(
   }
 }
 
-function describePaths(areas: readonly Area[], describing: Describing): Json {
+function describePaths(areas: readonly Area[], describing: DocumentContext): Json {
   const paths: Record<string, Record<string, Json>> = {}
   for (const { tag, operations } of areas) {
     for (const [name, operation] of Object.entries(operations)) {
@@ -97,7 +97,7 @@ function describePaths(areas: readonly Area[], describing: Describing): Json {
   return paths
 }
 
-function describeOperation(name: string, tag: string, operation: Operation, describing: Describing): Json {
+function describeOperation(name: string, tag: string, operation: Operation, describing: DocumentContext): Json {
   const { describe, examples } = describing
   const { params: shownParams = {}, query: shownQuery = {}, bodies = {} } = examples[name] ?? {}
   const { summary, permission, entitlement, params, query, body } = operation
@@ -123,7 +123,7 @@ function describeOperation(name: string, tag: string, operation: Operation, desc
 // A rendered document shows no extensions, so the text also states what a caller needs.
 function describeNeeds(
   { description, permission = [], entitlement }: Operation,
-  callersHave: Describing['callersHave'],
+  callersHave: DocumentContext['callersHave'],
 ): string {
   const permissions = [permission].flat().map((name) => `\`${name}\``)
   return [
@@ -169,7 +169,11 @@ function describeBody({ item }: Operation, body: z.ZodType, describe: Describe):
   return item ? { ...describe(body), items: describe(item) } : describe(body)
 }
 
-function describeResponses(name: string, operation: Operation, { describe, isLimited, examples }: Describing): Json {
+function describeResponses(
+  name: string,
+  operation: Operation,
+  { describe, isLimited, examples }: DocumentContext,
+): Json {
   const links = linksFrom(name, examples)
   const { streams } = operation
   const successes = Object.entries(operation.success).map(([status, schema]) => [
@@ -223,7 +227,7 @@ function jsonContent(schema: Json, bodies: NonNullable<Example['bodies']> = {}):
   }
 }
 
-function describeSchema(schema: z.ZodType, components: Map<string, Json>): Described {
+function describeSchema(schema: z.ZodType, components: Map<string, Json>): JsonSchema {
   // `input` describes a field with a default as optional. No schema of a table changes values otherwise.
   const document = z.toJSONSchema(schema, { io: 'input', override: dropRedundantLimits })
   const { $schema: _, $defs = {}, ...root } = pointToComponents(document)
@@ -244,7 +248,7 @@ function addComponent(components: Map<string, Json>, id: string, schema: Json): 
   components.set(id, schema)
 }
 
-function pointToComponents(document: z.core.JSONSchema.BaseSchema): Described {
+function pointToComponents(document: z.core.JSONSchema.BaseSchema): JsonSchema {
   return JSON.parse(JSON.stringify(document), (key, value) =>
     key === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', componentPath) : value,
   )

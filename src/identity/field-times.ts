@@ -4,10 +4,14 @@ import { type FieldTimes, type Observation, type RosterEntry, type TimedField, t
 type Source = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }
 
 type Fields = Observation['fields']
-type Known = Pick<RosterEntry, 'desired' | 'asOf' | 'fieldTimes'>
+type KnownFacts = Pick<RosterEntry, 'desired' | 'asOf' | 'fieldTimes'>
 
 /** The fields of a row without newer known values. */
-export function newerFields({ desired, asOf, fieldTimes }: Known, fields: Fields, { asOf: ownAsOf }: Source): Fields {
+export function newerFields(
+  { desired, asOf, fieldTimes }: KnownFacts,
+  fields: Fields,
+  { asOf: ownAsOf }: Source,
+): Fields {
   if (desired === null || !isBefore(ownAsOf, asOf)) return fields
   const isNewer = (field: TimedField) => desired[field] === undefined || !isBefore(ownAsOf, fieldTimes?.[field] ?? asOf)
   return Object.fromEntries(Object.entries(fields).filter(([field]) => isNewer(field as TimedField)))
@@ -15,7 +19,7 @@ export function newerFields({ desired, asOf, fieldTimes }: Known, fields: Fields
 
 /** The times of the record and its fields after a row, or an absence, from which these fields were taken. */
 export function timesAfter(
-  { desired, asOf: known, fieldTimes }: Known,
+  { desired, asOf: known, fieldTimes }: KnownFacts,
   taken: Fields,
   { mode, asOf: ownAsOf }: Source,
 ): Pick<RosterEntry, 'asOf' | 'fieldTimes'> {
@@ -36,7 +40,7 @@ export function timesAfter(
 
 /** The times after an accepted snapshot that states every field: none is older than the snapshot. */
 export function timesSpokenOf(
-  { asOf: known, fieldTimes }: Pick<Known, 'asOf' | 'fieldTimes'>,
+  { asOf: known, fieldTimes }: Pick<KnownFacts, 'asOf' | 'fieldTimes'>,
   spoken: string | null,
 ): Pick<RosterEntry, 'asOf' | 'fieldTimes'> {
   if (spoken === null) return { asOf: known, fieldTimes }

@@ -41,13 +41,13 @@ export async function openDatabaseBackend(
   }
 }
 
-type Asking = <T>(answer: Promise<T>) => Promise<T>
+type QueryGuard = <T>(answer: Promise<T>) => Promise<T>
 
 /**
  * Wraps a pool for BullMQ. BullMQ adds listeners to a pool and never removes them, so the wrapper ignores them: BullMQ notices a lost
  * connection when it uses it, and the owner of the pool listens to errors.
  */
-function lendPool(pool: Pool, ask: Asking = (answer) => answer): PgPool {
+function lendPool(pool: Pool, ask: QueryGuard = (answer) => answer): PgPool {
   const lent: PgPool = {
     connect: async () => {
       const client = await pool.connect()
@@ -77,7 +77,7 @@ const takesNoWrites = /^(?:53100|ENOSPC|EDQUOT|25006)$/
  * Makes BullMQ retry recording the end of a job until the server accepts it. BullMQ retries only connection errors; after any other error
  * the job would belong to this worker until its lock expires, although nobody works on it.
  */
-function insisting(failed: (error: Error) => void): Asking {
+function insisting(failed: (error: Error) => void): QueryGuard {
   return async (answer) => {
     try {
       return await answer

@@ -32,7 +32,7 @@ export type BoundWorkers = {
 }
 
 /** A job to enqueue. While a job with the same id is unfinished, enqueueing it again does nothing. */
-export type Enqueued = {
+export type JobRequest = {
   readonly [N in JobName]: {
     readonly name: N
     readonly payload: Payloads[N]

@@ -3,10 +3,10 @@ import type { Events } from '../telemetry/events.ts'
 import type { Backend, Locks, Producer } from './backend.ts'
 import { defaultRetry, type Retry } from './backoff.ts'
 import { openDatabaseBackend } from './database-backend.ts'
-import { type BoundWorkers, type Enqueued, type Line, lines, parsePayload } from './jobs.ts'
+import { type BoundWorkers, type JobRequest, type Line, lines, parsePayload } from './jobs.ts'
 import { openRedisBackend } from './redis-backend.ts'
 import { orUnreachable, orUnreachableWithin } from './unreachable.ts'
-import { startWorking, type Working } from './working.ts'
+import { type RunningWorker, startWorking } from './working.ts'
 
 /** The backend of the queue, and its settings. */
 export type QueueOptions = {
@@ -25,9 +25,9 @@ export type Queue = {
   /** For messages; never holds a password. */
   readonly location: string
   /** Adds jobs in bulk. A job whose ID is already in the queue and unfinished stays as it is. */
-  enqueue(jobs: readonly Enqueued[]): Promise<void>
+  enqueue(jobs: readonly JobRequest[]): Promise<void>
   /** Starts working on the jobs of a line, several at a time. Default: `short`. */
-  work(workers: BoundWorkers, options: { readonly concurrency: number; readonly line?: Line }): Promise<Working>
+  work(workers: BoundWorkers, options: { readonly concurrency: number; readonly line?: Line }): Promise<RunningWorker>
   /** Tests a write and a read. Fails with `queue_unreachable` without an answer within a few seconds. */
   check(): Promise<void>
   /** How many jobs wait for a worker, in all lines. */
@@ -70,7 +70,7 @@ export async function openQueue({
   })
   // A producer that is created while its server is away would never work.
   for (const line of lines) await orUnreachable(producerOf(line).getVersion(), backend.location)
-  const workings = new Set<Working>()
+  const workings = new Set<RunningWorker>()
   opening.defer(async () => {
     await Promise.all([...workings].map((working) => working.stop({ withinMs: 0 })))
   })
@@ -122,14 +122,14 @@ function openBackend(where: QueueOptions['backend'], events: Events): Promise<Ba
   return where.kind === 'redis' ? openRedisBackend(where.url, events) : openDatabaseBackend(where.database, events)
 }
 
-type Added = Parameters<Producer['addBulk']>[0][number]
+type BulkJob = Parameters<Producer['addBulk']>[0][number]
 
-function add(producer: Producer, jobs: Added[]): Promise<unknown> {
+function add(producer: Producer, jobs: BulkJob[]): Promise<unknown> {
   const [only, ...others] = jobs
   // Adding in bulk makes temporary tables, which leave dead rows in the catalogue of a database.
   return only && others.length === 0 ? producer.add(only.name, only.data, only.opts) : producer.addBulk(jobs)
 }
 
-function bulkEntry({ name, payload, id, delayMs, round = 0 }: Enqueued): Added {
+function bulkEntry({ name, payload, id, delayMs, round = 0 }: JobRequest): BulkJob {
   return { name, data: parsePayload(name, payload), opts: { jobId: id, delay: delayMs ?? 0, priority: round } }
 }

@@ -6,7 +6,7 @@ import { type HandedOut, type JobOutcome, runJob } from './run-job.ts'
 import { orUnreachableWithin, settlesWithin } from './unreachable.ts'
 
 /** A running worker. */
-export type Working = {
+export type RunningWorker = {
   /**
    * Takes no further jobs and lets those in flight finish within the bound; then aborts them and returns them to the queue. Takes at most
    * a few seconds longer than the bound, also while the queue is unreachable.
@@ -21,7 +21,7 @@ const readyWithinMs = 15_000
 const recordWithinMs = 3000
 const closeWithinMs = 1000
 
-type Started = {
+type StartedWorker = {
   readonly consumer: ReturnType<Backend['createConsumer']>
   readonly inFlight: ReadonlySet<Promise<JobOutcome>>
   readonly stopping: AbortController
@@ -34,7 +34,7 @@ export async function startWorking(options: {
   readonly workers: BoundWorkers
   readonly settings: Settings
   readonly events: Events
-}): Promise<Working> {
+}): Promise<RunningWorker> {
   const { backend, name, workers, settings, events } = options
   const stopping = new AbortController()
   const inFlight = new Set<Promise<JobOutcome>>()
@@ -47,7 +47,7 @@ export async function startWorking(options: {
     await obey(outcome, job, token)
   }
 
-  const started: Started = { consumer: backend.createConsumer(name, process, settings), inFlight, stopping }
+  const started: StartedWorker = { consumer: backend.createConsumer(name, process, settings), inFlight, stopping }
   try {
     await orUnreachableWithin(readyWithinMs, started.consumer.worker.waitUntilReady(), backend.location)
   } catch (error) {
@@ -85,7 +85,7 @@ async function obey(outcome: JobOutcome, job: Job, token: string | undefined): P
 }
 
 // Every step is bounded, because each one would wait for ever while Redis is away.
-async function stopWorking({ consumer, inFlight, stopping }: Started, withinMs: number): Promise<void> {
+async function stopWorking({ consumer, inFlight, stopping }: StartedWorker, withinMs: number): Promise<void> {
   const paused = consumer.worker.pause()
   await settlesWithin(withinMs, Promise.all(inFlight))
   stopping.abort()

@@ -15,7 +15,7 @@ const retryMinutes = 1
 /** A process that claims people looks them up within this time; then another process may. */
 const claimMinutes = 5
 
-type Doubting = {
+type DoubtInput = {
   readonly runId: string
   readonly batch: number
   readonly now: Date
@@ -24,7 +24,7 @@ type Doubting = {
 }
 
 /** The statement that puts people of a batch in doubt: an abandoned request about them may still arrive. */
-export function markInDoubt({ runId, batch, now, where }: Doubting): RawBuilder<unknown> {
+export function markInDoubt({ runId, batch, now, where }: DoubtInput): RawBuilder<unknown> {
   return sql`
     insert into in_doubt (connection, identity_id, run_id, since, due_at)
     select runs.connection, changes.identity_id, runs.id, ${now}::timestamptz, ${now}::timestamptz + ${minutes(readingMinutes[0])}

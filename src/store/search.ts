@@ -10,7 +10,7 @@ export type SearchCursor = { readonly step: number; readonly after: string }
 export const portionSize = 20_000
 
 /** The two queries of a search, in key order. */
-type Searched<T> = {
+type SearchQueries<T> = {
   /** People whose key has this prefix, after a key. An index finds them. */
   readonly withPrefix: (prefix: string, after: string, limit: number) => Promise<T[]>
   /** Matches in the next portion of people after a key. */
@@ -30,7 +30,7 @@ type SearchInput = {
 /** Searches by key first, and then scans everybody. The time is limited: `next` is where to continue, also without a match. */
 export async function searchInSteps<T extends { readonly identityId: string }>(
   { search, cursor, limit, isOver }: SearchInput,
-  searched: Searched<T>,
+  searched: SearchQueries<T>,
 ): Promise<{ readonly matches: T[]; readonly next: SearchCursor | null }> {
   const prefixes = keyPrefixes(search)
   const matches: T[] = []

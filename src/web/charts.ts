@@ -80,14 +80,14 @@ export function lineChart({ points, unit, ...chart }: Chart & { points: readonly
 }
 
 type Series = { readonly name: string; readonly tone: 'one' | 'two' | 'three' | 'four' }
-type Stacked = { readonly at: Date; readonly values: readonly number[] }
+type StackedPoint = { readonly at: Date; readonly values: readonly number[] }
 
 /** A bar for each day, in parts. */
 export function stackedBars({
   series,
   points,
   ...chart
-}: Chart & { readonly series: readonly Series[]; readonly points: readonly Stacked[] }): Html {
+}: Chart & { readonly series: readonly Series[]; readonly points: readonly StackedPoint[] }): Html {
   const [first, last] = [points.at(0), points.at(-1)]
   if (first === undefined || last === undefined) return emptyChart(chart.title)
   const most = Math.max(1, ...points.map(({ values }) => values.reduce((sum, value) => sum + value, 0)))
@@ -96,9 +96,9 @@ export function stackedBars({
     [margin.left, plotArea.right],
   ).paddingInner(0.25)
   const y = scaleLinear([0, most], [plotArea.bottom, margin.top]).nice(3)
-  const parts = stack<Stacked, number>()
+  const parts = stack<StackedPoint, number>()
     .keys(series.map((_, index) => index))
-    .value(({ values }, key) => values[key] ?? 0)(points as Stacked[])
+    .value(({ values }, key) => values[key] ?? 0)(points as StackedPoint[])
   const drawn = parts.map((part, seriesIndex) =>
     part.flatMap(([from, to], index) => {
       if (to === from) return []
@@ -121,7 +121,7 @@ type ChartContent = {
   readonly picture: Renderable
   readonly legend?: Renderable
   readonly columns: readonly string[]
-  readonly rows: readonly Stacked[]
+  readonly rows: readonly StackedPoint[]
 }
 
 function figure({ id, title, description }: Chart, { picture, legend, columns, rows }: ChartContent): Html {

@@ -1,7 +1,7 @@
 import { cp, open as openFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Existing, openDatabase } from '../../src/database/database.ts'
+import { type FolderPolicy, openDatabase } from '../../src/database/database.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
 import { storeFolder } from '../helpers/servers/provided.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => folder[Symbol.asyncDispose]())
 
-function open(existing?: Existing) {
+function open(existing?: FolderPolicy) {
   return openDatabase<StoreSchema>({
     at,
     schemas: ['rollcall', 'bullmq'],

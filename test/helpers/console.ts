@@ -5,10 +5,10 @@ import { type Caller, machineCaller, type Role, roles } from '../../src/contract
 import { control, controlPrefix } from '../../src/contract/control/control.ts'
 import type { ControlContext } from '../../src/daemon/control/control-context.ts'
 import { checkedHandlers } from '../../src/daemon/control/handlers.ts'
-import type { Configured } from '../../src/daemon/control/settings.ts'
+import type { ConfigurationReport } from '../../src/daemon/control/settings.ts'
 import { type Live, startLive } from '../../src/daemon/live/live.ts'
 import { serveLive } from '../../src/daemon/live/serve.ts'
-import type { Scheduled } from '../../src/daemon/schedules/schedules.ts'
+import type { ConnectionSchedule } from '../../src/daemon/schedules/schedules.ts'
 import { databaseFailure } from '../../src/database/failures.ts'
 import { localCalls } from '../../src/http/client/calls.ts'
 import { refuse } from '../../src/http/refusal.ts'
@@ -36,9 +36,9 @@ export async function openConsole(
       throw error
     },
   }: {
-    schedules?: readonly Scheduled[]
+    schedules?: readonly ConnectionSchedule[]
     access?: Partial<Access>
-    configured?: Configured
+    configured?: ConfigurationReport
     checkWithinMs?: number
     auditTrouble?: string | null
     unexpected?: (error: unknown, route: string) => void
@@ -103,7 +103,7 @@ export async function openConsole(
 }
 
 /** A configuration with a setting of each kind, of which a check finds everything that there is to say. */
-export const quietlyConfigured: Configured = {
+export const quietlyConfigured: ConfigurationReport = {
   file: '/etc/rollcall/rollcall.yaml',
   changedMs: Date.UTC(2026, 10, 20),
   settings: [

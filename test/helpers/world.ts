@@ -8,7 +8,7 @@ import { Guards } from '../../src/identity/guards/limits.ts'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { type Platform, type PlatformOptions, startPlatform } from '../../src/platform/start.ts'
-import { type Enqueued, Postponed } from '../../src/queue/jobs.ts'
+import { type JobRequest, Postponed } from '../../src/queue/jobs.ts'
 import type { Signing } from '../../src/store/audit/key.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { getRun, type Run } from '../../src/store/runs/runs.ts'
@@ -164,7 +164,7 @@ export async function openWorld({
       yield read
     }
   }
-  const jobs: Enqueued[] = []
+  const jobs: JobRequest[] = []
   const events: object[] = []
   const keep = (fields: object): void => {
     events.push(fields)
@@ -255,7 +255,7 @@ export async function openWorld({
 
   /** Works one job off, as this process or as another one. */
   async function workOn(
-    job: Enqueued,
+    job: JobRequest,
     signal: AbortSignal = new AbortController().signal,
     as: Partial<SyncContext> = {},
   ): Promise<void> {

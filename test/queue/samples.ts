@@ -1,4 +1,4 @@
-import type { BoundWorkers, Enqueued } from '../../src/queue/jobs.ts'
+import type { BoundWorkers, JobRequest } from '../../src/queue/jobs.ts'
 
 /** Workers that do nothing but what a test gives. */
 export function workers(overrides: Partial<BoundWorkers>): BoundWorkers {
@@ -8,7 +8,7 @@ export function workers(overrides: Partial<BoundWorkers>): BoundWorkers {
 
 export const runId = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 
-export function upsert(batch: number, fields: { readonly id?: string; readonly delayMs?: number } = {}): Enqueued {
+export function upsert(batch: number, fields: { readonly id?: string; readonly delayMs?: number } = {}): JobRequest {
   return { name: 'upsert', payload: { runId, batch }, id: `upsert-${batch}`, ...fields }
 }
 

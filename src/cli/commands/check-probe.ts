@@ -14,7 +14,7 @@ export type ProbeOptions = {
   readonly yes?: boolean
 }
 
-type Probing = { readonly options: ProbeOptions; readonly output: Output; readonly signal: AbortSignal }
+type ProbeContext = { readonly options: ProbeOptions; readonly output: Output; readonly signal: AbortSignal }
 
 /** If no person can be asked, the caller has to state that the platform may be changed. */
 export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: boolean }): void {
@@ -29,7 +29,7 @@ export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: bo
 export async function* probed(
   config: Config,
   checks: readonly CheckResult[],
-  { options, output, signal }: Probing,
+  { options, output, signal }: ProbeContext,
 ): AsyncGenerator<CheckResult> {
   if (checks.some(({ code }) => code === 'blocked' || code === 'platform_unreachable')) {
     output.printMessage('- no probe: the platform first has to answer and accept the key')

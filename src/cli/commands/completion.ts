@@ -3,7 +3,7 @@ import type { Run } from '../../contract/control/shapes.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { escapeText } from '../../text/escape.ts'
 import { printable, standardOutput } from '../../text/print.ts'
-import { type Candidate, candidatesFor, type Known } from '../completion/candidates.ts'
+import { type Candidate, type CandidateSources, candidatesFor } from '../completion/candidates.ts'
 import { type Shell, scripts } from '../completion/scripts.ts'
 import { formatInstant, shortId } from '../render/text.ts'
 import { findDaemon } from '../session/find-daemon.ts'
@@ -29,7 +29,7 @@ function lineOf({ word, about }: Candidate): string {
   return about === '' ? word : `${word}\t${escapeText(about)}`
 }
 
-const known: Known = {
+const known: CandidateSources = {
   async connections(config) {
     try {
       return [...(await configToComplete(config)).connections.keys()]

@@ -25,7 +25,7 @@ import { listenForStop } from '../session/stop-signal.ts'
 const runsKept = 50
 const entriesLookedAt = 1000
 
-type Doctored = {
+type SupportFile = {
   readonly file: string
   readonly parts: readonly { readonly name: string; readonly failed: string | null }[]
 }
@@ -48,13 +48,13 @@ export async function doctor(file: string | undefined, options: CommonOptions): 
   stop.signal.throwIfAborted()
   const target = file ?? `rollcall-doctor-${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}.zip`
   await write(target, await zip(parts, scrub))
-  const document: Doctored = { file: target, parts: parts.map(({ name, failed }) => ({ name, failed })) }
+  const document: SupportFile = { file: target, parts: parts.map(({ name, failed }) => ({ name, failed })) }
   output.printResult(document, renderDoctored)
   return 0
 }
 
 /** What the support file contains, and which parts are missing. */
-export function renderDoctored({ file, parts }: Doctored, paint: Paint): string {
+export function renderDoctored({ file, parts }: SupportFile, paint: Paint): string {
   const missing = parts.flatMap(({ name, failed }) =>
     failed === null ? [] : [`${paint('yellow', '!')} ${name}: ${escapeText(failed)}`],
   )

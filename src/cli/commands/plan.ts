@@ -44,8 +44,8 @@ export async function plan(options: PlanOptions): Promise<number> {
   })
 }
 
-type Judged = { readonly guards: readonly { readonly ok: boolean }[]; readonly also?: readonly Judged[] }
+type PlanVerdicts = { readonly guards: readonly { readonly ok: boolean }[]; readonly also?: readonly PlanVerdicts[] }
 
-function exitOf({ guards, also = [] }: Judged): number {
+function exitOf({ guards, also = [] }: PlanVerdicts): number {
   return guards.every(({ ok }) => ok) && also.every((other) => exitOf(other) === 0) ? 0 : failures.run_held.exit
 }

@@ -153,7 +153,7 @@ export function acceptOnce<T>(): { readonly requested: Promise<T>; ask(request: 
 
 type RequestedRestore = RestoreRequest & { readonly id: string }
 
-type Asking = {
+type RestartCauses = {
   readonly requested: Promise<RequestedRestore>
   readonly stop: AbortSignal
   readonly hangUps: HangUps
@@ -166,7 +166,7 @@ export async function nextLife({
   stop,
   hangUps,
   reread,
-}: Asking): Promise<RequestedRestore | { config: Config } | null> {
+}: RestartCauses): Promise<RequestedRestore | { config: Config } | null> {
   const stopped = aborted(stop)
   for (;;) {
     const cause = await Promise.race([requested, stopped, hangUps.requested().then(() => 'hang up' as const)])

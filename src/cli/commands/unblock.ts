@@ -8,7 +8,7 @@ import { type CommonOptions, requireConnection, type Session, withSession } from
 export type UnblockOptions = CommonOptions & { readonly by: string; readonly wait: number }
 
 /** The result. `due`: how many people are still to be delivered. */
-type Unblocked = { readonly connection: string; readonly wasBlocked: boolean; readonly due: number }
+type UnblockResult = { readonly connection: string; readonly wasBlocked: boolean; readonly due: number }
 
 const pollMs = 250
 
@@ -27,7 +27,7 @@ export async function unblock(options: UnblockOptions): Promise<number> {
 }
 
 /** The state of a connection after `rollcall unblock`. */
-export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, paint: Paint): string {
+export function renderUnblocked({ connection, wasBlocked, due }: UnblockResult, paint: Paint): string {
   const waiting = due === 0 ? 'nothing waits to be delivered' : `${pluralize(due, 'person', 'people')} still to deliver`
   if (!wasBlocked) return `${paint('dim', '-')} ${connection} is not blocked; ${waiting}`
   return `${paint('green', '✔')} ${connection}: no longer blocked; ${waiting}`

@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander'
 
 /** What completion may offer beyond the command line itself. It is read only where it fits. */
-export type Known = {
+export type CandidateSources = {
   connections(config: string | undefined): Promise<readonly string[]>
   runs(config: string | undefined): Promise<readonly Candidate[]>
   recipes(): Promise<readonly Candidate[]>
@@ -30,7 +30,11 @@ const runNames: readonly Candidate[] = [
 ]
 
 /** What may replace the last of these words, which follow the name of the program. */
-export async function candidatesFor(program: Command, words: readonly string[], known: Known): Promise<Candidates> {
+export async function candidatesFor(
+  program: Command,
+  words: readonly string[],
+  known: CandidateSources,
+): Promise<Candidates> {
   const current = words.at(-1) ?? ''
   const position = positionOf(program, words.slice(0, -1))
   const all = await expected(position, current, known)
@@ -63,7 +67,7 @@ function positionOf(program: Command, before: readonly string[]): Position {
 async function expected(
   { command, argumentCount, option, config }: Position,
   current: string,
-  known: Known,
+  known: CandidateSources,
 ): Promise<Candidates> {
   if (option !== null) return await valuesOf(option, config, known)
   if (current.startsWith('-')) return { files: false, candidates: optionsOf(command).flatMap(optionCandidate) }
@@ -77,7 +81,7 @@ async function expected(
 
 const none: Candidates = { files: false, candidates: [] }
 
-async function valuesOf(option: Option, config: string | undefined, known: Known): Promise<Candidates> {
+async function valuesOf(option: Option, config: string | undefined, known: CandidateSources): Promise<Candidates> {
   if (option.argChoices) return wordCandidates(option.argChoices)
   if (option.long === '--connection') return wordCandidates(await known.connections(config))
   if (option.long === '--recipe') return { files: false, candidates: await known.recipes() }
@@ -89,7 +93,7 @@ async function argumentValues(
   command: Command,
   argument: Argument,
   config: string | undefined,
-  known: Known,
+  known: CandidateSources,
 ): Promise<Candidates> {
   if (argument.argChoices) return wordCandidates(argument.argChoices)
   // Commands below another one, such as `platform keys revoke`, have their own IDs.

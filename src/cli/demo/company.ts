@@ -209,10 +209,10 @@ function numberOf({ workerId }: Person): number {
   return Number(workerId.slice(1))
 }
 
-type Named = Pick<Person, 'firstName' | 'lastName'> & { readonly number: number }
+type PersonName = Pick<Person, 'firstName' | 'lastName'> & { readonly number: number }
 
 // The number keeps namesakes apart.
-function emailOf({ firstName, lastName, number }: Named): string {
+function emailOf({ firstName, lastName, number }: PersonName): string {
   return `${ascii(firstName)}.${ascii(lastName)}.${number}@example.com`
 }
 

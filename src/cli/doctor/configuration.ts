@@ -9,7 +9,7 @@ const plainSettings: ReadonlySet<string> = new Set([
 ])
 const wholeReference = /^\$\{(env|file):([^{}]*)\}$/
 
-type Shown = string | number | boolean | null | Shown[] | { [name: string]: Shown }
+type ShownValue = string | number | boolean | null | ShownValue[] | { [name: string]: ShownValue }
 
 /**
  * The configuration as a helper needs it: every setting by name, numbers, switches, and the names of columns. Other texts are left out,
@@ -21,9 +21,9 @@ export function shownConfiguration(text: string, scrub: Scrub): string {
   return stringify(shown(document.contents, [], scrub))
 }
 
-function shown(node: unknown, path: readonly string[], scrub: Scrub): Shown {
+function shown(node: unknown, path: readonly string[], scrub: Scrub): ShownValue {
   if (isMap(node)) {
-    const entries = node.items.map((pair): [string, Shown] => {
+    const entries = node.items.map((pair): [string, ShownValue] => {
       const name = String(isScalar(pair.key) ? pair.key.value : pair.key)
       return [nameOf(name, path), shown(pair.value, [...path, name], scrub)]
     })

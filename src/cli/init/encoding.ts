@@ -14,11 +14,15 @@ import type { Prompts } from '../session/prompts.ts'
 
 const another = 'another encoding'
 
-type Asking = { readonly prompts: Prompts | null; readonly output: Pick<Output, 'printMessage'> }
-type Read = { readonly form: FormChoice; readonly table: Table }
+type PromptContext = { readonly prompts: Prompts | null; readonly output: Pick<Output, 'printMessage'> }
+type ReadTable = { readonly form: FormChoice; readonly table: Table }
 
 /** The table of an export, or of the first records of a list, for which no form can be chosen. */
-export async function tableOfPreview(preview: SourcePreview, form: FormChoice, asking: Asking): Promise<Read> {
+export async function tableOfPreview(
+  preview: SourcePreview,
+  form: FormChoice,
+  asking: PromptContext,
+): Promise<ReadTable> {
   if (!('list' in preview)) return await tableOf(preview.head, form, asking)
   const { encoding, delimiter, headerLine, sheet } = form
   if ([encoding, delimiter, headerLine, sheet].some((choice) => choice !== undefined))
@@ -30,7 +34,7 @@ export async function tableOfPreview(preview: SourcePreview, form: FormChoice, a
 }
 
 /** The table of an export. Asks for the encoding or the sheet if the export does not show it; `prompts`: null asks nothing. */
-export async function tableOf(head: Head, form: FormChoice, { prompts, output }: Asking): Promise<Read> {
+export async function tableOf(head: Head, form: FormChoice, { prompts, output }: PromptContext): Promise<ReadTable> {
   try {
     return { form, table: await readTable(head, form) }
   } catch (error) {

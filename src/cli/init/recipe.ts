@@ -30,7 +30,7 @@ type RecipeOptions = {
   readonly timeZone?: string
 }
 
-type Asking = {
+type RecipeContext = {
   readonly output: Output
   readonly prompts: Prompts | null
   readonly signal: AbortSignal
@@ -42,7 +42,7 @@ type Asking = {
 type RecipeResult = { readonly connection: ConnectionText; readonly preview: ListPreview }
 
 /** Asks for what a recipe needs, reads the list once, and shows its first people. `prompts`: null takes everything from the options. */
-export async function connectRecipe(options: RecipeOptions, asking: Asking): Promise<RecipeResult> {
+export async function connectRecipe(options: RecipeOptions, asking: RecipeContext): Promise<RecipeResult> {
   const { output, prompts } = asking
   const preset = await requirePeopleRecipe(options.recipe)
   const given = givenBy(options, preset)
@@ -75,7 +75,7 @@ export async function connectRecipe(options: RecipeOptions, asking: Asking): Pro
 async function previewOf(
   connection: ConnectionText,
   name: string,
-  { file, output, signal }: Asking,
+  { file, output, signal }: RecipeContext,
 ): Promise<ListPreview> {
   // Reading the list needs no key of the platform.
   const text = configurationText(connection, { platform: { region: 'default' }, apiKey: `\${file:platform.key}` })
@@ -85,14 +85,14 @@ async function previewOf(
   return await previewList(toSyncConnection(next, configured), { now: () => new Date(), signal, onWait })
 }
 
-type Given = {
+type RecipeValues = {
   readonly parameters: ReadonlyMap<string, string>
   readonly credentials: ReadonlyMap<string, string>
   /** Further settings of the source, by their path. */
   readonly settings: ReadonlyMap<string, unknown>
 }
 
-function givenBy({ parameter, credential, set }: RecipeOptions, { recipe }: RecipePreset): Given {
+function givenBy({ parameter, credential, set }: RecipeOptions, { recipe }: RecipePreset): RecipeValues {
   return {
     parameters: knownPairs('--parameter', parameter, recipe.parameters),
     credentials: knownPairs('--credential', credential, recipe.credentials),
@@ -133,12 +133,12 @@ export function pairsIn(option: string, texts: readonly string[]): ReadonlyMap<s
 }
 
 /** What the options give, and what was typed at the last attempt, by the name of the parameter or the setting of the credential. */
-type KnownAnswers = { readonly given: Given; readonly typed: Map<string, string> }
+type KnownAnswers = { readonly given: RecipeValues; readonly typed: Map<string, string> }
 
 async function answersFor(
   { recipe }: RecipePreset,
   { given, typed }: KnownAnswers,
-  asking: Asking,
+  asking: RecipeContext,
 ): Promise<RecipeAnswers> {
   const ask = (name: string, option: string | undefined, question: Question) =>
     untilGood(asking, option, {
@@ -170,7 +170,11 @@ async function answersFor(
   return { parameters, credentials, settings: Object.fromEntries(given.settings) }
 }
 
-function credentialQuestion(path: string, { is, label, help, example }: RecipeCredential, { file }: Asking): Question {
+function credentialQuestion(
+  path: string,
+  { is, label, help, example }: RecipeCredential,
+  { file }: RecipeContext,
+): Question {
   const last = path.split('.').at(-1) ?? path
   const fileName = is === 'secret' ? `${last}.secret` : last
   const ofFile = is === 'text' ? label : `file of the ${label}`
@@ -212,11 +216,11 @@ export type Question = {
 }
 
 /** The person who is asked, if there is one, and where refused answers are explained. */
-export type Questioning = Pick<Asking, 'prompts'> & { readonly output: Pick<Output, 'printMessage'> }
+export type PromptContext = Pick<RecipeContext, 'prompts'> & { readonly output: Pick<Output, 'printMessage'> }
 
 /** The checked answer. Asks again after one that cannot be used; a value given as an option is refused at once. */
 export async function untilGood(
-  { prompts, output }: Questioning,
+  { prompts, output }: PromptContext,
   option: string | undefined,
   { message, usual, lacking, check }: Question,
 ): Promise<string> {

@@ -5,7 +5,7 @@ import { type SenderSetup, senderSetups } from '../../daemon/proposal/sender-set
 import { loadScim } from '../../daemon/scim/load.ts'
 import { Failure } from '../../errors.ts'
 import { withSession } from '../session/session.ts'
-import { type Question, type Questioning, untilGood } from './recipe.ts'
+import { type PromptContext, type Question, untilGood } from './recipe.ts'
 
 /** What `--source` is called with for people whom an identity system pushes. */
 export const pushedSource = 'scim'
@@ -21,7 +21,7 @@ type ScimOptions = {
 type ScimResult = { readonly connection: ConnectionText; readonly name: string; readonly publicUrl: string | null }
 
 /** Asks for what a connection needs that is pushed. `prompts`: null takes everything from the options. */
-export async function connectScim(options: ScimOptions, asking: Questioning): Promise<ScimResult> {
+export async function connectScim(options: ScimOptions, asking: PromptContext): Promise<ScimResult> {
   await loadScim()
   const ask = (option: string | undefined, question: Omit<Question, 'lacking'>) =>
     untilGood(asking, option, { ...question, lacking: null })

@@ -29,7 +29,7 @@ type Live<T> = {
   isOver?(value: T): boolean
 }
 
-type Watched<T> = {
+type WatchResult<T> = {
   /** The value of the last look. */
   readonly latest: T | null
   /** The exit code if a person or a signal ended the view; null if it was over. */
@@ -41,7 +41,7 @@ type Watched<T> = {
  * printed as lines, and with --json as one document a line. A daemon that goes away is reported and waited for. Without a daemon the store
  * is read once, and is left to a daemon that may start.
  */
-export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<Watched<T>> {
+export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<WatchResult<T>> {
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })
   using stop = listenForStop()

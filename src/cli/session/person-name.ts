@@ -7,13 +7,13 @@ import type { Control } from './control-client.ts'
 import { type CommonOptions, requireConnection, type Session } from './session.ts'
 
 type Options = CommonOptions & { readonly showValues?: boolean; readonly maxMatches?: number }
-type Named = { readonly connection: string; readonly identityId: string }
+type PersonKey = { readonly connection: string; readonly identityId: string }
 type PersonQuery = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
 type Matches = { readonly people: readonly PersonSearchResult[]; readonly isWhole: boolean }
 type PersonMatches = Matches & {
   readonly search: string
   /** The only person with exactly this key, address or name. */
-  readonly only: Named | null
+  readonly only: PersonKey | null
   /** Whether each of `people` has exactly this address or name. */
   readonly isExact: boolean
 }
@@ -27,7 +27,7 @@ const maxListed = 20
  * The person whom the text names by key, whole e-mail address or whole words of the name. If several match, or only partly, all of them are
  * listed with their keys: nobody is ever guessed. A text without a match is used as a key, and the operation reports whether it is one.
  */
-export async function requirePerson(session: Session, text: string, options: Options): Promise<Named> {
+export async function requirePerson(session: Session, text: string, options: Options): Promise<PersonKey> {
   const { only, ...matches } = await findMatches(session, text, options)
   if (only !== null) return only
   if (matches.people.length > 0) throw several(session, { ...matches, ...options })
@@ -37,7 +37,7 @@ export async function requirePerson(session: Session, text: string, options: Opt
 }
 
 /** The same for a person in the source, who may be new: keys and addresses are passed on unchanged. */
-export async function resolvePersonInSource(session: Session, text: string, options: Options): Promise<Named> {
+export async function resolvePersonInSource(session: Session, text: string, options: Options): Promise<PersonKey> {
   const asItIs = { connection: requireConnection(options, session.config), identityId: text }
   if (text.includes('@')) return asItIs
   return (await findPerson(session, text, options)) ?? asItIs
@@ -47,7 +47,7 @@ export async function resolvePersonInSource(session: Session, text: string, opti
  * The known person whom the text names exactly; null if there is none. A text without spaces may be the key of somebody who is not known, so
  * similar people do not matter to it.
  */
-export async function findPerson(session: Session, text: string, options: Options): Promise<Named | null> {
+export async function findPerson(session: Session, text: string, options: Options): Promise<PersonKey | null> {
   const { only, ...matches } = await findMatches(session, text, options)
   const isRefused = matches.isExact || (matches.people.length > 0 && /\s/.test(text.trim()))
   if (only === null && isRefused) throw several(session, { ...matches, ...options })
@@ -80,7 +80,7 @@ async function findMatches(session: Session, text: string, options: Options): Pr
   }
 }
 
-function namedAs({ connection, identityId }: Named): Named {
+function namedAs({ connection, identityId }: PersonKey): PersonKey {
   return { connection, identityId }
 }
 
@@ -88,7 +88,7 @@ function namedAs({ connection, identityId }: Named): Named {
  * The people with exactly this key, including one that HR has replaced since. Values are not requested, so that no access to people is
  * recorded.
  */
-async function withKey(control: Control, identityId: string, connections: readonly string[]): Promise<Named[]> {
+async function withKey(control: Control, identityId: string, connections: readonly string[]): Promise<PersonKey[]> {
   if (/[\s@]/.test(identityId)) return []
   const people = await Promise.all(
     connections.map(async (connection) => {

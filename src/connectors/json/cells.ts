@@ -140,14 +140,14 @@ function endOfString(text: string, from: number): number {
   return text.length
 }
 
-type Quoted = {
+type QuotedRange = {
   readonly from: number
   readonly to: number
   readonly knownNames: Set<string> | null | undefined
   readonly name: string
 }
 
-function checkName(text: string, { from, to, knownNames, name }: Quoted): void {
+function checkName(text: string, { from, to, knownNames, name }: QuotedRange): void {
   if (!knownNames || !isFollowedByColon(text, to)) return
   const written = text.slice(from + 1, to)
   const key = written.includes('\\') ? unescaped(written) : written

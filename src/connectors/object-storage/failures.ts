@@ -2,7 +2,7 @@ import { errorCode, Failure } from '../../errors.ts'
 import { unreachable, unreadable } from '../file/failures.ts'
 
 /** What cannot be done, such as "read exports/people.csv in the bucket hr", and why. */
-type Attempted = { readonly action: string; readonly cause: unknown; readonly writes?: boolean }
+type FailedAction = { readonly action: string; readonly cause: unknown; readonly writes?: boolean }
 
 /** The failure for an object that was replaced or deleted since it was chosen. */
 export function replaced(name: string, server: string): Failure {
@@ -77,7 +77,7 @@ const networkHelp: Readonly<Record<string, string>> = {
 const certificateCode = /^(?:CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
 
 /** The failure for an error of a provider's client. The message of the error is not shown: it may quote signed addresses. */
-export function objectFailure({ action, cause, writes = false }: Attempted): Failure {
+export function objectFailure({ action, cause, writes = false }: FailedAction): Failure {
   if (cause instanceof Failure) return cause
   const traits = traitsOf(cause)
   const problem = `cannot ${action}`

@@ -25,10 +25,10 @@ export type RemoteMatches<File, Companion> = {
 }
 
 /** What was changed last at a time that is known. */
-export type Dated = { readonly modifiedAtMs: number }
+export type HasModificationTime = { readonly modifiedAtMs: number }
 
 /** Where exports arrive on a server. */
-export type RemoteFolder<File extends ExportFile, Companion extends Dated> = {
+export type RemoteFolder<File extends ExportFile, Companion extends HasModificationTime> = {
   /** The server or bucket, as messages name it. */
   readonly server: string
   /** The pattern of the exports, as messages name it. */
@@ -47,7 +47,7 @@ export type ChosenRemoteExport<File, Companion> = {
 }
 
 /** The export to read next, once it is quiet and has its marker; null if `take: each` finds nothing new. */
-export async function chooseRemoteExport<File extends ExportFile, Companion extends Dated>(
+export async function chooseRemoteExport<File extends ExportFile, Companion extends HasModificationTime>(
   folder: RemoteFolder<File, Companion>,
   choice: ChoiceSettings,
   { findDecided, signal, onWait }: Pick<OpenOptions, 'findDecided' | 'signal' | 'onWait'>,
@@ -66,7 +66,7 @@ export async function chooseRemoteExport<File extends ExportFile, Companion exte
   return quiet?.chosen ?? null
 }
 
-async function choose<File extends ExportFile, Companion extends Dated>(
+async function choose<File extends ExportFile, Companion extends HasModificationTime>(
   folder: RemoteFolder<File, Companion>,
   choice: ChoiceSettings,
   findDecided: OpenOptions['findDecided'],
@@ -90,7 +90,7 @@ async function choose<File extends ExportFile, Companion extends Dated>(
 
 function checkChosen<File extends ExportFile>(
   file: File,
-  { server, checkFile }: Pick<RemoteFolder<File, Dated>, 'server' | 'checkFile'>,
+  { server, checkFile }: Pick<RemoteFolder<File, HasModificationTime>, 'server' | 'checkFile'>,
   maxBytes: number,
 ): void {
   checkFile(file)
@@ -100,7 +100,11 @@ function checkChosen<File extends ExportFile>(
 }
 
 /** Whether the file has its marker. An older marker belongs to an earlier export of the same name. */
-function isMarked(file: ExportFile, { marker }: Completeness, companions: ReadonlyMap<string, Dated>): boolean {
+function isMarked(
+  file: ExportFile,
+  { marker }: Completeness,
+  companions: ReadonlyMap<string, HasModificationTime>,
+): boolean {
   if (!marker) return true
   return companionNames(file.name, marker).some((name) => {
     const companion = companions.get(name)

@@ -9,7 +9,7 @@ import {
   type ChoiceSettings,
   type ChosenRemoteExport,
   chooseRemoteExport,
-  type Dated,
+  type HasModificationTime,
   type RemoteFolder,
 } from './choice.ts'
 import { type ExportSettings, type FetchedExport, readFetched, requireSideFile } from './fetched.ts'
@@ -26,7 +26,7 @@ export type ArchiveRequest = {
 }
 
 /** A connection to the server or bucket of a source. */
-type RemoteSession<File extends ExportFile, Companion extends Dated> = AsyncDisposable & {
+type RemoteSession<File extends ExportFile, Companion extends HasModificationTime> = AsyncDisposable & {
   /** Aborts when the caller stops, or when the connection takes too long. */
   readonly signal: AbortSignal
   readonly folder: RemoteFolder<File, Companion>
@@ -43,7 +43,7 @@ type RemoteSource = ChoiceSettings & ExportSettings & { readonly afterwards: Omi
  * Reads exports from a server. Opening the source fetches the whole export. The rows are read from the copy, which is removed when the
  * reading is closed.
  */
-export function remoteConnector<File extends ExportFile, Companion extends Dated>(
+export function remoteConnector<File extends ExportFile, Companion extends HasModificationTime>(
   source: RemoteSource,
   { secret }: Pick<ConnectorContext, 'secret'>,
   connect: (signal: AbortSignal) => Promise<RemoteSession<File, Companion>>,
@@ -70,7 +70,7 @@ export function remoteConnector<File extends ExportFile, Companion extends Dated
   }
 }
 
-async function fetchNext<File extends ExportFile, Companion extends Dated>(
+async function fetchNext<File extends ExportFile, Companion extends HasModificationTime>(
   source: RemoteSource,
   connect: (signal: AbortSignal) => Promise<RemoteSession<File, Companion>>,
   options: OpenOptions,
@@ -85,7 +85,7 @@ async function fetchNext<File extends ExportFile, Companion extends Dated>(
   return { file, more, asOf, stated, local: await session.download(file) }
 }
 
-async function readSideFile<File extends ExportFile, Companion extends Dated>(
+async function readSideFile<File extends ExportFile, Companion extends HasModificationTime>(
   { folder: { server }, readText }: RemoteSession<File, Companion>,
   { complete: { sideFile } }: RemoteSource,
   { file, companions }: ChosenRemoteExport<File, Companion>,

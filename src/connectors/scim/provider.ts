@@ -51,10 +51,10 @@ export function schemas(base: string): readonly (object & { readonly id: string 
   }))
 }
 
-type Listed = { readonly resources: readonly object[]; readonly total: number; readonly startIndex: number }
+type ResourcePage = { readonly resources: readonly object[]; readonly total: number; readonly startIndex: number }
 
 /** A list of resources (RFC 7644, section 3.4.2). */
-export function listResponse({ resources, total, startIndex }: Listed): object {
+export function listResponse({ resources, total, startIndex }: ResourcePage): object {
   return {
     schemas: [listSchema],
     totalResults: total,

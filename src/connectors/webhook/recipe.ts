@@ -129,9 +129,9 @@ function besideId(template: string): readonly string[] {
 }
 
 type Problem = { readonly path: string[]; readonly message: string }
-type Unchecked = z.infer<typeof WebhookRecipe>
+type UncheckedRecipe = z.infer<typeof WebhookRecipe>
 
-function problemsOf(recipe: Unchecked): readonly Problem[] {
+function problemsOf(recipe: UncheckedRecipe): readonly Problem[] {
   const { algorithm, signature, signed, timestamp, id, secretEncoding } = recipe
   const isToken = algorithm === 'token'
   const isKeyPair = algorithm === 'ed25519'
@@ -167,7 +167,7 @@ function problemsOf(recipe: Unchecked): readonly Problem[] {
   return [...rules.filter(({ broken }) => broken), ...(isToken ? [] : templateProblems(recipe))]
 }
 
-function templateProblems({ signed, timestamp, id }: Unchecked): readonly Problem[] {
+function templateProblems({ signed, timestamp, id }: UncheckedRecipe): readonly Problem[] {
   const parts = signedParts(signed)
   const counts = Object.fromEntries(
     fields.map((name) => [name, parts.filter((part) => 'field' in part && part.field === name).length]),

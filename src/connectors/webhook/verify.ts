@@ -63,13 +63,13 @@ export function verifyWebhook({
   return { ok: true, id, timestamp: new Date(timestamp.epochMs) }
 }
 
-type Presented = {
+type SignatureInput = {
   readonly signatures: readonly string[]
   readonly content: Uint8Array
   readonly recipe: WebhookRecipe
 }
 
-function matches(key: WebhookKey, { signatures, content, recipe }: Presented): boolean {
+function matches(key: WebhookKey, { signatures, content, recipe }: SignatureInput): boolean {
   const isOne = matcher(key, content, recipe)
   const fits = signatures.map(
     (signature) => signature.startsWith(key.prefix) && isOne(signature.slice(key.prefix.length)),

@@ -55,9 +55,9 @@ function isTooMany(groups: readonly (string | null)[]): boolean {
   return groups.filter((group) => group !== null).length > maxTickedGroups
 }
 
-type Chosen = { readonly part: PlanPart } | { readonly error: string }
+type PartPreview = { readonly part: PlanPart } | { readonly error: string }
 
-async function lookAt(run: Run, { control, caller }: PageContext, selection: PartSelection): Promise<Chosen> {
+async function lookAt(run: Run, { control, caller }: PageContext, selection: PartSelection): Promise<PartPreview> {
   if (isTooMany(selection.groups ?? [])) return { error: tooManyGroups }
   try {
     const query = { values: seesValues(caller), limit: maxListed }
@@ -69,7 +69,7 @@ async function lookAt(run: Run, { control, caller }: PageContext, selection: Par
 }
 
 /** What the chosen part does, with the link that approves it. */
-function chosenCard(run: Run, context: PageContext, fields: Fields, chosen: Chosen): Html {
+function chosenCard(run: Run, context: PageContext, fields: Fields, chosen: PartPreview): Html {
   if ('error' in chosen)
     return html`<p class="notice bad" role="alert">This part cannot be approved: ${chosen.error}.</p>`
   const { part } = chosen

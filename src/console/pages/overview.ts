@@ -44,7 +44,7 @@ function aboutText({ version, daemon, totals: { employed } }: Status, connection
   return html`${pluralize(employed, 'person', 'people')} employed in ${pluralize(connections, 'connection')} · Rollcall ${version}${daemon && html`, started ${formatRelativeTime(daemon.startedAt, now)}`}`
 }
 
-type Chosen = {
+type OverviewQuery = {
   readonly search: string
   readonly state: ConnectionStateName | undefined
   readonly after: string
@@ -52,7 +52,7 @@ type Chosen = {
   readonly alerts: string
 }
 
-function chosenBy(fields: Fields): Chosen {
+function chosenBy(fields: Fields): OverviewQuery {
   const state = connectionStates.find((name) => name === fields('state'))
   return { search: fields('search'), state, after: fields('after'), alerts: fields('alerts') }
 }
@@ -75,14 +75,14 @@ function filter(fields: Fields): Html {
   })
 }
 
-type Shown = {
+type OverviewContext = {
   readonly context: SharedContext
   readonly fields: Fields
   readonly details: Html | null
   readonly isOnly: boolean
 }
 
-function overview(status: Status, { context, fields, details, isOnly }: Shown): Html {
+function overview(status: Status, { context, fields, details, isOnly }: OverviewContext): Html {
   const [first] = status.connections
   return live({
     id: 'overview',

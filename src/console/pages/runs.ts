@@ -37,23 +37,23 @@ ${await list(context, fields)}`
   site.sharedPart('/runs/list', list)
 }
 
-type Chosen = {
+type RunsQuery = {
   readonly connection: string
   readonly state: RunState | undefined
   readonly trigger: Run['trigger'] | undefined
 }
 
-function chosenBy(fields: Fields): Chosen {
+function chosenBy(fields: Fields): RunsQuery {
   const state = RunState.safeParse(fields('state')).data
   const trigger = Run.shape.trigger.safeParse(fields('trigger')).data
   return { connection: fields('connection'), state, trigger }
 }
 
-function isNarrowed({ connection, state, trigger }: Chosen): boolean {
+function isNarrowed({ connection, state, trigger }: RunsQuery): boolean {
   return connection !== '' || state !== undefined || trigger !== undefined
 }
 
-function filter(chosen: Chosen, connections: readonly string[]): Html {
+function filter(chosen: RunsQuery, connections: readonly string[]): Html {
   return filterForm({
     action: '/runs',
     label: 'Runs',

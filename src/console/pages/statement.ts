@@ -64,9 +64,9 @@ function leadOf({ madeAt, unstatedRunId }: Statement, at: string): Html {
   return at === '' ? html`${time}, after the last accepted run.` : html`${time}, the last statement on or before ${at}.`
 }
 
-type Shown = { readonly context: PageContext; readonly fields: Fields; readonly page: string }
+type StatementContext = { readonly context: PageContext; readonly fields: Fields; readonly page: string }
 
-async function statementCards(statement: Statement, { context, fields, page }: Shown): Promise<Html> {
+async function statementCards(statement: Statement, { context, fields, page }: StatementContext): Promise<Html> {
   const { stated, platform, rows } = statement
   const listOf = (side: string) => (part: string) => `${address(page, { at: fields('at'), side, part })}#people`
   return html`${resultCard(statement)}

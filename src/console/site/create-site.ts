@@ -192,9 +192,9 @@ function signedIn({ access }: Routes, handler: SignedInHandler) {
 }
 
 /** `isFresh`: shared answers are not used. */
-type Seen = { readonly visitor: Visitor; readonly isFresh: boolean }
+type RequestVisit = { readonly visitor: Visitor; readonly isFresh: boolean }
 
-function contextOf(routes: Routes, request: FastifyRequest, { visitor, isFresh }: Seen): PageContext {
+function contextOf(routes: Routes, request: FastifyRequest, { visitor, isFresh }: RequestVisit): PageContext {
   const { caller, formToken } = visitor
   const ownControl = routes.control(caller, () => leftSignal(request))
   // Most pages show the status, and nothing else on them costs as much. It holds no personal values, so visitors can share it.

@@ -132,14 +132,14 @@ export function keyCell(connection: string, identityId: string | null): Html {
     : personLink({ connection, identityId })
 }
 
-type Listed = {
+type ListedPerson = {
   readonly connection: string
   readonly identityId: string | null
   readonly name?: string | null
 }
 
 /** A person in a list of several connections, with the name if it may be shown. */
-export function personCell({ connection, identityId, name }: Listed): Html {
+export function personCell({ connection, identityId, name }: ListedPerson): Html {
   return html`${name && html`<span class="name">${name}</span> `}${keyCell(connection, identityId)} <span class="hint">${connection}</span>`
 }
 

@@ -10,10 +10,10 @@ const nouns = {
 } as const
 const ofBoth = ['cell, row or event', 'cells, rows or events'] as const
 
-type Titled = Pick<HandOverGroup, 'kind' | 'column' | 'count' | 'cells'>
+type TitleInput = Pick<HandOverGroup, 'kind' | 'column' | 'count' | 'cells'>
 
 /** What is to correct in a group, such as `705 cells "0000-00-00" in Termination Date`. Without values no cell is quoted. */
-export function groupTitle({ kind, column, count, cells = [] }: Titled): string {
+export function groupTitle({ kind, column, count, cells = [] }: TitleInput): string {
   if (column === null) return counted(count, nouns[kind].row)
   const [only] = cells
   const isOnly = only !== undefined && only.count === count

@@ -65,7 +65,7 @@ export function startAlerts(context: AlertContext, { pauseMs = checkMs } = {}): 
 }
 
 /** Checks alert conditions and sends notifications. */
-export type Alerting = AsyncDisposable & {
+export type AlertService = AsyncDisposable & {
   /** Opens and closes alerts by their conditions, and starts to send on each channel that is not sending already. */
   recordAndNotify(): Promise<void>
   /** Resolves when nothing is being sent. */
@@ -76,7 +76,7 @@ export type Alerting = AsyncDisposable & {
  * Opens and closes alerts by their conditions, and sends the notifications that are due. Every notification is sent at least once to each
  * channel, whichever process sends it, and more than once only if a process dies while it sends. Channels do not wait for each other.
  */
-export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs?: number } = {}): Alerting {
+export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs?: number } = {}): AlertService {
   const { db, settings, monitored, events, now } = context
   const stopping = new AbortController()
   const channels = [
@@ -146,10 +146,10 @@ type LineState = {
   /** The end of the pause that the receiver requested; null: it requested none. */
   pausedUntil: Date | null
 }
-type Sending = { readonly state: LineState; readonly signal: AbortSignal }
+type SendContext = { readonly state: LineState; readonly signal: AbortSignal }
 
 /** Sends due notifications, the oldest alert first. Stops at the first failure, because further ones would fail too. */
-async function sendDue(context: AlertContext, channel: Channel, sending: Sending): Promise<void> {
+async function sendDue(context: AlertContext, channel: Channel, sending: SendContext): Promise<void> {
   const { db, now } = context
   const { state, signal } = sending
   for (let sent = 0; sent < maxMessagesPerTurn && !signal.aborted; sent++) {
@@ -170,7 +170,7 @@ async function hasBudget(db: Db, { name, perHour }: Channel, now: Date): Promise
   return (await countMessages(db, { channel: name, since: new Date(now.getTime() - hourMs) })) < perHour
 }
 
-type Batch = Sending & { readonly claims: readonly ClaimedNotification[] }
+type Batch = SendContext & { readonly claims: readonly ClaimedNotification[] }
 
 /** Sends one message about the claimed notifications. False if it was not sent. */
 async function notify(context: AlertContext, channel: Channel, { state, signal, claims }: Batch): Promise<boolean> {

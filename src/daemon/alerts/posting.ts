@@ -47,7 +47,7 @@ export function postingSender(
   }
 }
 
-type Posting = {
+type PostInput = {
   readonly channel: PostedChannel
   readonly key: string
   readonly request: PostedRequest
@@ -57,7 +57,7 @@ type Posting = {
 
 async function sendOne(
   url: URL,
-  { timeoutMs, ...posting }: Posting & { readonly timeoutMs: number },
+  { timeoutMs, ...posting }: PostInput & { readonly timeoutMs: number },
 ): Promise<Unsent | null> {
   const { signal } = posting
   const timeout = AbortSignal.timeout(timeoutMs)
@@ -71,7 +71,7 @@ async function sendOne(
   }
 }
 
-async function post(url: URL, { channel, key, request, resolve, signal }: Posting): Promise<Unsent | null> {
+async function post(url: URL, { channel, key, request, resolve, signal }: PostInput): Promise<Unsent | null> {
   const { allowPrivate, insecure, type } = channel
   if (url.protocol === 'http:' && !insecure && !(allowPrivate && isLocalHost(url)))
     return { failure: `${url.host} is to be reached without TLS: write https://, or insecure: true` }
@@ -127,12 +127,12 @@ async function beginningOf(
   return Buffer.concat(pieces).subarray(0, answerBytes).toString('utf8')
 }
 
-type Received = { readonly text: string; readonly channel: PostedChannel; readonly request: PostedRequest }
+type ReceivedResponse = { readonly text: string; readonly channel: PostedChannel; readonly request: PostedRequest }
 
 function unsentBy(
   host: string,
   { statusCode: status, headers }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>,
-  { text, channel, request }: Received,
+  { text, channel, request }: ReceivedResponse,
 ): Unsent | null {
   const template = templates[channel.type]
   if (status >= 200 && status < 300) {

@@ -3,9 +3,9 @@ import type { Database } from '../../database/database.ts'
 import { Failure } from '../../errors.ts'
 import type { Checkpoint } from '../../store/audit/chain.ts'
 import { type AuditKey, auditKey, publicKeyOf, publicPem, Signing } from '../../store/audit/key.ts'
-import { lastCheckpoint, replaceKey, signPending, type Waiting } from '../../store/audit/sign.ts'
+import { lastCheckpoint, type PendingEntries, replaceKey, signPending } from '../../store/audit/sign.ts'
 import { readEntry, recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
-import { type Verified, verifyTrail } from '../../store/audit/verify.ts'
+import { type VerificationResult, verifyTrail } from '../../store/audit/verify.ts'
 import type { Db, StoreSchema } from '../../store/schema.ts'
 import { repeat } from '../../system/repeat.ts'
 import type { Events } from '../../telemetry/events.ts'
@@ -29,7 +29,7 @@ export type AuditService = {
   /** Why acts are not signed; null where they are. */
   trouble(): string | null
   /** `publicKey`: PEM, instead of the key of this installation. */
-  verify(options: { publicKey?: string }): Promise<Verified>
+  verify(options: { publicKey?: string }): Promise<VerificationResult>
   replaceKey(options: { by: string; reason: string }): Promise<{ readonly head: Checkpoint; readonly tied: boolean }>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -44,7 +44,7 @@ type AuditOptions = { readonly config: Config; readonly events: Events; readonly
 type AuditState = AuditOptions & {
   readonly db: Db
   readonly signing: Signing
-  unsigned: Waiting | null
+  unsigned: PendingEntries | null
   lastReported: string | null
 }
 
@@ -143,7 +143,10 @@ async function seal(state: AuditState): Promise<void> {
   }
 }
 
-async function verifyWith({ config, db, signing }: AuditState, publicKey: string | undefined): Promise<Verified> {
+async function verifyWith(
+  { config, db, signing }: AuditState,
+  publicKey: string | undefined,
+): Promise<VerificationResult> {
   const { dataDir } = config
   const pem = publicKey ?? (signing.key ? publicPem(signing.key.publicKey) : await readPublicKey(dataDir))
   if (pem === null)

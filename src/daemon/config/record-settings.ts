@@ -41,10 +41,10 @@ export const RecordTarget = z
       add('is no property at the top of the schema', ['displayNameKey'])
   })
 
-type Described = { readonly schema?: JsonObject; readonly sampleData?: JsonObject }
+type SchemaSource = { readonly schema?: JsonObject; readonly sampleData?: JsonObject }
 
 /** The schema of the records of a target: its own, or the one that the platform infers from its sample. */
-function schemaOf({ schema, sampleData }: Described): JsonObject {
+function schemaOf({ schema, sampleData }: SchemaSource): JsonObject {
   return schema ?? inferSchema(sampleData ?? {})
 }
 
@@ -53,7 +53,7 @@ type PropertyProblem = { readonly property: string; readonly message: string }
 
 /** What the schema says of each mapped property, and what is wrong with them. */
 export function propertiesOf(
-  target: Described,
+  target: SchemaSource,
   names: readonly string[],
 ): { readonly properties: ReadonlyMap<OwnField, Property>; readonly problems: readonly PropertyProblem[] } {
   const schema = schemaOf(target)
@@ -71,7 +71,7 @@ export function propertiesOf(
 
 /** The form of the records of a target; a text if its schema cannot be used. */
 export function shapeOf(
-  target: Described,
+  target: SchemaSource,
   properties: ReadonlyMap<OwnField, Property>,
   compile: typeof compileShape,
 ): Shape | string {

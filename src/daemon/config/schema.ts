@@ -79,10 +79,12 @@ export function isDirectory(target: ConnectionSettings['target']): target is { r
   return 'type' in target && target.type === 'DIRECTORY'
 }
 
-type Named = { readonly name: string; readonly path: string[]; readonly target: ConnectionSettings['target'] }
+type NamedConnection = { readonly name: string; readonly path: string[]; readonly target: ConnectionSettings['target'] }
 
 /** Every connection, with the linked ones. */
-function namedConnections(connections: Readonly<Record<string, Pick<ConnectionSettings, 'target' | 'also'>>>): Named[] {
+function namedConnections(
+  connections: Readonly<Record<string, Pick<ConnectionSettings, 'target' | 'also'>>>,
+): NamedConnection[] {
   return Object.entries(connections).flatMap(([name, { target, also }]) => [
     { name, path: [name], target },
     ...Object.entries(also).map(([linked, settings]) => ({
@@ -93,7 +95,7 @@ function namedConnections(connections: Readonly<Record<string, Pick<ConnectionSe
   ])
 }
 
-function doubleTargets(connections: readonly Named[]): [string[], string][] {
+function doubleTargets(connections: readonly NamedConnection[]): [string[], string][] {
   const firstNames = new Map<string, string>()
   return connections.flatMap(({ name, path, target }): [string[], string][] => {
     if (isDirectory(target)) return []

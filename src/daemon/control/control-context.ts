@@ -5,7 +5,7 @@ import type { AuditService } from '../audit/service.ts'
 import type { AlertSettings } from '../config/channel.ts'
 import type { Reloads } from '../config/reload.ts'
 import type { Live } from '../live/live.ts'
-import type { Scheduled } from '../schedules/schedules.ts'
+import type { ConnectionSchedule } from '../schedules/schedules.ts'
 import type { FirstVisitContext } from './first-visit.ts'
 import type { SettingsContext } from './settings.ts'
 import type { SettingsChangeContext } from './settings-changes.ts'
@@ -18,7 +18,7 @@ export type ControlContext = StoreContext &
   FirstVisitContext & {
     readonly caller: Caller
     readonly audit: Pick<AuditService, 'seal' | 'trouble' | 'verify' | 'replaceKey'>
-    readonly schedules: readonly Scheduled[]
+    readonly schedules: readonly ConnectionSchedule[]
     readonly alerts: AlertSettings
     readonly monitored: MonitoredConnections
     /** Live changes for listeners; left out if no daemon runs. */

@@ -5,10 +5,10 @@ import { getRun } from '../../store/runs/runs.ts'
 import { platformTrouble, type Trouble } from '../../sync/rate-limit/budget.ts'
 import type { SyncContext } from '../../sync/sync.ts'
 
-type Unfinished = { readonly id: string; readonly connection: string; readonly state: RunState }
+type UnfinishedRun = { readonly id: string; readonly connection: string; readonly state: RunState }
 
 /** Why an unfinished run does not progress now, in words; null: nothing delays it. */
-export async function delayOf(sync: SyncContext, run: Unfinished): Promise<string | null> {
+export async function delayOf(sync: SyncContext, run: UnfinishedRun): Promise<string | null> {
   switch (run.state) {
     case 'reading':
       return sync.sourceWaits?.get(run.id) ?? null
@@ -35,7 +35,7 @@ async function budgetDelay({ platform }: SyncContext): Promise<string | null> {
 }
 
 /** Runs of a connection take turns: the current one may be left from a process that ended. */
-async function rivalDelay(sync: SyncContext, { id, connection }: Unfinished): Promise<string | null> {
+async function rivalDelay(sync: SyncContext, { id, connection }: UnfinishedRun): Promise<string | null> {
   const rivalId = await activeRun(sync.store.db, connection)
   const rival = rivalId === null || rivalId === id ? null : await getRun(sync.store.db, rivalId)
   if (rival === null) return null

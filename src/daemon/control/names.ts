@@ -2,10 +2,10 @@ import { namesByKey } from '../../store/roster/names.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import { labelOf } from './views.ts'
 
-type Keyed = { readonly connection: string; readonly identityId: string | null }
+type PersonKey = { readonly connection: string; readonly identityId: string | null }
 
 /** A list of people with their names if values are requested; null: no name is stored. Records have the name that the platform shows. */
-export async function withNames<T extends Keyed>(
+export async function withNames<T extends PersonKey>(
   { sync }: { readonly sync: Pick<SyncContext, 'store' | 'connections'> },
   people: readonly T[],
   { values }: { readonly values: boolean },

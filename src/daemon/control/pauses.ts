@@ -5,10 +5,10 @@ import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { addPause, endPause, pauseOf, type Pause as StoredPause } from '../../store/connections/pauses.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import type { Scheduled } from '../schedules/schedules.ts'
+import type { ConnectionSchedule } from '../schedules/schedules.ts'
 import type { WithActor } from './with-permissions.ts'
 
-type PauseContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
+type PauseContext = { readonly sync: SyncContext; readonly schedules: readonly ConnectionSchedule[] }
 
 /** Maximum length of a pause: for longer, the connection is taken out of the configuration instead. */
 const maxDays = 366

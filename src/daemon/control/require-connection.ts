@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 
-type Known = { readonly sync: Pick<SyncContext, 'connections' | 'store'> }
+type ConnectionLookup = { readonly sync: Pick<SyncContext, 'connections' | 'store'> }
 
 /** Refuses the name of a connection that is not in the configuration. */
 export function requireConnection({ sync }: { readonly sync: Pick<SyncContext, 'connections'> }, name: string): void {
@@ -22,7 +22,7 @@ export function selectedConnections(ctx: { readonly sync: Pick<SyncContext, 'con
 }
 
 /** The run with this id; throws `not_found` if there is none. */
-export async function existingRun({ sync }: Known, runId: string): Promise<Run> {
+export async function existingRun({ sync }: ConnectionLookup, runId: string): Promise<Run> {
   const run = await getRun(sync.store.db, runId)
   if (!run) throw new Failure('not_found', `there is no run ${runId}; "rollcall runs" lists them`)
   return run

@@ -3,11 +3,11 @@ import type { Handlers } from '../../http/server/mount.ts'
 import { type Pause, pausedConnections } from '../../store/connections/pauses.ts'
 import { type Purpose, purposes } from '../../store/runs/slots.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
-import { latestSlot, nextSlotAt, type Schedule, type Scheduled } from '../schedules/schedules.ts'
+import { type ConnectionSchedule, latestSlot, nextSlotAt, type Schedule } from '../schedules/schedules.ts'
 import { pauseView } from './pauses.ts'
 import { requireConnection } from './require-connection.ts'
 
-type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
+type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonly ConnectionSchedule[] }
 
 const maxTimesShown = 10
 

@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 
 /** What a daemon reports about its configuration. */
-export type Configured = {
+export type ConfigurationReport = {
   readonly file: string
   /** When the file was changed last, as it was read. */
   readonly changedMs: number
@@ -15,7 +15,7 @@ export type Configured = {
 /** What the handlers of settings use. */
 export type SettingsContext = {
   /** Left out if no daemon runs. */
-  readonly configured?: Configured
+  readonly configured?: ConfigurationReport
   readonly signal: AbortSignal
   /** How long a check may take. */
   readonly checkWithinMs?: number
@@ -49,7 +49,7 @@ export const settingsHandlers: Handlers<typeof settingsOperations, SettingsConte
   },
 }
 
-function configuredIn({ configured }: SettingsContext): Configured {
+function configuredIn({ configured }: SettingsContext): ConfigurationReport {
   if (configured) return configured
   throw new Failure('not_found', 'no daemon runs: "rollcall check" tests the configuration')
 }

@@ -28,7 +28,7 @@ import type { PlanDocument as PreparedPlan, SyncContext } from '../../sync/sync.
 const openFields: ReadonlySet<string> = new Set(['identityId', 'startedAt', 'separatedAt'])
 const hidden = { hidden: true } as const
 
-type Showing = {
+type ViewOptions = {
   readonly values: boolean
   /** The property that labels custom records. */
   readonly label?: OwnField | null
@@ -54,7 +54,11 @@ const judgedKinds: ReadonlySet<string> = new Set(['leave', 'return', 'retract'])
 /** A change as the control API shows it. `record`: the person of a retraction. */
 export function changeView(
   change: Change,
-  { origin = null, record = null, ...showing }: Showing & { origin?: Origin | null; record?: IdentityRecord | null },
+  {
+    origin = null,
+    record = null,
+    ...showing
+  }: ViewOptions & { origin?: Origin | null; record?: IdentityRecord | null },
 ): ChangeView {
   const { kind, identityId, carried } = change
   const person = (of: IdentityRecord | null) =>
@@ -97,7 +101,7 @@ function evidenceOf(change: Exclude<Change, { kind: 'retract' }>, origin: Origin
 }
 
 /** A summary as the control API shows it. Counts, dates and domains are open. */
-export function summaryView({ fields, managers, managersCount }: StoredSummary, { values }: Showing): RunSummary {
+export function summaryView({ fields, managers, managersCount }: StoredSummary, { values }: ViewOptions): RunSummary {
   const shownField = (name: string) => values || openFields.has(name)
   return {
     fields: fields.map((summary) => ({
@@ -140,14 +144,14 @@ export function classifiedValueView({
 export function plansView(
   ctx: Pick<SyncContext, 'connections'>,
   { also, ...plan }: PreparedPlan,
-  showing: Showing,
+  showing: ViewOptions,
 ): PlanDocument {
   const view = (one: Omit<PreparedPlan, 'also'>) => planView(one, { ...showing, label: labelOf(ctx, one.connection) })
   return { ...view(plan), ...(also && { also: also.map(view) }) }
 }
 
 /** A plan as the control API shows it. */
-export function planView<T extends Omit<PreparedPlan, 'kept' | 'also'>>(plan: T, showing: Showing) {
+export function planView<T extends Omit<PreparedPlan, 'kept' | 'also'>>(plan: T, showing: ViewOptions) {
   const changes = plan.changes.map(({ change, origin }) => changeView(change, { ...showing, origin }))
   return {
     ...plan,
@@ -182,7 +186,7 @@ export function blockedPersonView(
 export function personView(
   { connection, identityId }: { connection: string; identityId: string },
   { entry, keys, changes, waiting, overtaken }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
-  showing: Showing,
+  showing: ViewOptions,
 ): Omit<Person, 'leavers' | 'heldBack' | 'statedDeparture'> {
   return {
     connection,
@@ -215,7 +219,7 @@ function waitingView({ effectiveOn, observation }: WaitingRow): Person['waiting'
 export function personAccountView(
   { rows, ...account }: StoredAccount,
   change: AccountedChange | null,
-  showing: Showing,
+  showing: ViewOptions,
 ): PersonAccount {
   return {
     ...account,
@@ -231,7 +235,7 @@ export function personAccountView(
 
 function cellView(
   { text, value, ...cell }: CellAccount,
-  { values }: Showing,
+  { values }: ViewOptions,
 ): PersonAccount['rows'][number]['cells'][number] {
   // If columns have moved, a cell that is not a date may hold anything.
   const isShown = values || (openFields.has(cell.field) && cell.reason === null)
@@ -253,7 +257,7 @@ export function secondsSince(instant: string, now: Date): number {
   return Math.max(0, Math.floor((now.getTime() - Date.parse(instant)) / 1000))
 }
 
-function personChangeView(accounted: AccountedChange, showing: Showing): PersonChange {
+function personChangeView(accounted: AccountedChange, showing: ViewOptions): PersonChange {
   const { kind, fields, reason } = changeView(accounted.change, showing)
   return {
     runId: accounted.runId,
@@ -269,7 +273,7 @@ function personChangeView(accounted: AccountedChange, showing: Showing): PersonC
   }
 }
 
-function fieldsView(fields: FieldChanges, { values }: Showing): Record<string, FieldChange> {
+function fieldsView(fields: FieldChanges, { values }: ViewOptions): Record<string, FieldChange> {
   return Object.fromEntries(
     fieldsOf(fields).flatMap((name): [string, FieldChange][] => {
       const change = fields[name]
@@ -282,7 +286,7 @@ function fieldsView(fields: FieldChanges, { values }: Showing): Record<string, F
   )
 }
 
-function recordView(record: IdentityRecord | null, { values }: Showing): RecordView | null {
+function recordView(record: IdentityRecord | null, { values }: ViewOptions): RecordView | null {
   if (record === null) return null
   return Object.fromEntries(
     (['identityId', ...fieldsOf(record)] as const).flatMap((name) => {

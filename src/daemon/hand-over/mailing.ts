@@ -13,7 +13,7 @@ import {
 import type { Db } from '../../store/schema.ts'
 import { repeat } from '../../system/repeat.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { answerTimeoutMs as timeoutMs, sendMail } from '../alerts/smtp.ts'
+import { sendMail, answerTimeoutMs as timeoutMs } from '../alerts/smtp.ts'
 import type { AlertSettings, SmtpChannel, Unsent } from '../config/channel.ts'
 import type { HandOverMails } from '../config/hand-over-settings.ts'
 import { latestSlot } from '../schedules/schedules.ts'
@@ -83,12 +83,12 @@ type SentMail = {
   readonly departures: number
   readonly isAttached: boolean
 }
-type Sending =
+type MailOutcome =
   | { readonly sent: SentMail; readonly unsent: Unsent | null }
   | { readonly sent: null; readonly unsent: Unsent }
 
 /** Makes the mail and sends it: without its attachment if that is too large for the server. */
-async function trySend(context: MailingContext, claim: MailClaim, signal: AbortSignal): Promise<Sending> {
+async function trySend(context: MailingContext, claim: MailClaim, signal: AbortSignal): Promise<MailOutcome> {
   const { db, mails, connections, leaders, addNames, alerts, events, now } = context
   try {
     const { list, faults } = await readHandOver(db, { connections, leaders, now: now(), addNames })
@@ -112,7 +112,7 @@ async function trySend(context: MailingContext, claim: MailClaim, signal: AbortS
   }
 }
 
-function sendingOf(sent: SentMail, unsent: Unsent | null): Sending {
+function sendingOf(sent: SentMail, unsent: Unsent | null): MailOutcome {
   return unsent === null || unsent.isTakenByOthers ? { sent, unsent } : { sent: null, unsent }
 }
 

@@ -3,10 +3,10 @@ import { type HandOverFault, listHandOverFaults } from '../../store/rejects/hand
 import type { Db } from '../../store/schema.ts'
 import { buildHandOver } from './build.ts'
 
-type Keyed = { readonly connection: string; readonly identityId: string | null }
+type PersonKey = { readonly connection: string; readonly identityId: string | null }
 
 /** Adds the names of people, in the same order; called only where names may be shown. */
-export type AddNames = (people: readonly Keyed[]) => Promise<readonly { readonly name?: string | null }[]>
+export type AddNames = (people: readonly PersonKey[]) => Promise<readonly { readonly name?: string | null }[]>
 
 /** For each linked connection, the one whose export it reads along with. */
 export type Leaders = ReadonlyMap<string, string>

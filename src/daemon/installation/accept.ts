@@ -17,7 +17,7 @@ import type { Config } from '../config/config.ts'
 import { readMarker, writeMarker } from './marker.ts'
 import { openAnyStore, openStore } from './open-store.ts'
 
-type Accepted = {
+type StoreAcceptance = {
   readonly installation: string
   /** The store that the data folder belonged to before. */
   readonly former: string | null
@@ -28,7 +28,7 @@ type Accepted = {
 type Options = { readonly by: string; readonly reason: string; readonly events: Events; readonly now: () => Date }
 
 /** Accepts the current store as the one of the data folder. Throws `conflict` if it is already. */
-export async function acceptStore(config: Config, { by, reason, events, now }: Options): Promise<Accepted> {
+export async function acceptStore(config: Config, { by, reason, events, now }: Options): Promise<StoreAcceptance> {
   const { dataDir } = config
   await refuseKnown(config)
   const former = (await readMarker(dataDir).catch(() => null))?.installation ?? null

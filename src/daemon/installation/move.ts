@@ -16,7 +16,7 @@ import { auditKeyFor } from '../audit/service.ts'
 import type { Config } from '../config/config.ts'
 import { openStore } from './open-store.ts'
 
-type Moved = { readonly from: string; readonly to: string; readonly people: number }
+type MoveResult = { readonly from: string; readonly to: string; readonly people: number }
 
 const maxBufferedLines = 4
 
@@ -27,7 +27,7 @@ type MoveOptions = { readonly to: string; readonly by: string; readonly now: () 
  * as moved and then refuses to be opened. The mark is set before the other store is committed: a move that was interrupted in between is
  * simply repeated.
  */
-export async function moveStore(config: Config, { to, by, now }: MoveOptions): Promise<Moved> {
+export async function moveStore(config: Config, { to, by, now }: MoveOptions): Promise<MoveResult> {
   if (config.database)
     throw new Failure('usage', 'the configuration names a database already: only an embedded store can be moved')
   if (!/^postgres(ql)?:/.test(to)) throw new Failure('usage', '--to has to be an address that begins with postgres://')

@@ -1,6 +1,6 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Database, type Existing, openDatabase } from '../../database/database.ts'
+import { type Database, type FolderPolicy, openDatabase } from '../../database/database.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { beginInstallation, type Installation, installationOf } from '../../store/connections/installation.ts'
 import { migrations } from '../../store/migrations/index.ts'
@@ -41,7 +41,7 @@ export async function openStore(
 }
 
 /** Opens the store without checking whether it belongs here. A damaged store is refused, unless it is to be moved aside. */
-export async function openAnyStore(config: Config, existing: Existing): Promise<Database<StoreSchema>> {
+export async function openAnyStore(config: Config, existing: FolderPolicy): Promise<Database<StoreSchema>> {
   const at = config.database ? await config.database.read() : join(config.dataDir, 'store')
   try {
     return await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations, poolSize, existing })

@@ -28,7 +28,7 @@ export type RestoreRequest = {
 }
 
 /** The result of a restoration. */
-export type Restored = {
+type RestoreResult = {
   readonly file: string
   readonly madeAt: string
   readonly rows: number
@@ -73,7 +73,7 @@ export async function restoreStore(
   config: Config,
   request: RestoreRequest,
   { events, now }: { events: Events; now: () => Date },
-): Promise<Restored> {
+): Promise<RestoreResult> {
   const { dataDir } = config
   await ensureDataDir(dataDir)
   const { header, size } = await checkRestore(config, request)
@@ -81,7 +81,7 @@ export async function restoreStore(
   const opened = opening.use(await openReplaceable(config, request))
   refuseReplacing(await countKnownPeople(opened.db), request)
   const kept = await readHead(dataDir).catch(() => null)
-  const restored = await opened.db.transaction().execute(async (tx): Promise<Restored> => {
+  const restored = await opened.db.transaction().execute(async (tx): Promise<RestoreResult> => {
     await loadStore(tx, readBackup(request.file))
     await recordMoveTarget(tx, null)
     const runsEnded = await prepareRestored(tx, { until: new Date(header.madeAt), now: now() })

@@ -41,7 +41,7 @@ export function createMetrics({ ofProcess = false } = {}): Metrics {
   const observe = (name: MetricName, labels: Labels, ms: number): void =>
     histograms.get(name)?.observe(labels, ms / 1000)
 
-  const rejected: Rejected = new Map()
+  const rejected: RejectedRows = new Map()
 
   return {
     record: (event) => count(event, { increment, observe, rejected }),
@@ -62,19 +62,19 @@ export function createMetrics({ ofProcess = false } = {}): Metrics {
   }
 }
 
-type Counting = {
+type MetricSink = {
   readonly increment: (name: MetricName, labels?: Labels, by?: number) => void
   readonly observe: (name: MetricName, labels: Labels, ms: number) => void
-  readonly rejected: Rejected
+  readonly rejected: RejectedRows
 }
 
 /**
  * Rejected rows of the run that reads a connection: each part of the run reports the total so far. If another process takes a run over, the
  * next run of the connection replaces its entry.
  */
-type Rejected = Map<string, { readonly runId: string; readonly rows: number }>
+type RejectedRows = Map<string, { readonly runId: string; readonly rows: number }>
 
-function count(event: Event, { increment, observe, rejected }: Counting): void {
+function count(event: Event, { increment, observe, rejected }: MetricSink): void {
   switch (event.event) {
     case 'run.started':
       rejected.set(event.connection, { runId: event.runId, rows: 0 })

@@ -13,14 +13,14 @@ import { moves } from '../../store/runs/runs.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
 import { platformTrouble } from '../../sync/rate-limit/budget.ts'
 import type { SyncContext } from '../../sync/sync.ts'
-import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
+import { type ConnectionSchedule, nextSlotAt } from '../schedules/schedules.ts'
 import type { Reading } from './metrics.ts'
 
 /** What metrics are read from. */
 export type ReadingContext = {
   readonly sync: SyncContext
   readonly queue: { waiting(): Promise<number> }
-  readonly schedules: readonly Scheduled[]
+  readonly schedules: readonly ConnectionSchedule[]
   readonly leaverBounds: ReadonlyMap<string, number>
   readonly audit: { trouble(): string | null }
 }

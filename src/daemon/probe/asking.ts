@@ -6,14 +6,14 @@ import { type AnswerClass, classifyAnswer, type Stop } from '../../sync/rate-lim
 import { failureOfStop } from './check-result.ts'
 
 /** How a probe sends requests to the platform, until the signal aborts. */
-export type Asking = { readonly platform: Platform; readonly signal: AbortSignal }
+export type ProbeContext = { readonly platform: Platform; readonly signal: AbortSignal }
 
 /** A classified answer after which the probe can continue. */
 type Outcome<A extends AnyAnswer> = Exclude<ReturnType<typeof classifyAnswer<A>>, Stop>
 
 /** Sends a read request. Throws a failure if the platform cannot be asked further, and the signal's reason after a stop. */
 export async function read<A extends AnyAnswer>(
-  { platform, signal }: Asking,
+  { platform, signal }: ProbeContext,
   call: (client: PlatformClient, options: { signal: AbortSignal }) => Promise<A>,
 ): Promise<Outcome<A | Unreachable>> {
   const answer = await platform.rateLimiter.send(() => call(platform.client, { signal }), signal)
@@ -23,14 +23,17 @@ export async function read<A extends AnyAnswer>(
 
 /** Sends a changing request. A stop does not interrupt it, because its outcome would be unknown; it takes effect before the next request. */
 export async function change<A extends AnyAnswer>(
-  { platform, signal }: Asking,
+  { platform, signal }: ProbeContext,
   call: (client: PlatformClient) => Promise<A>,
 ): Promise<Outcome<A | Unreachable>> {
   return outcomeOf(platform, await platform.rateLimiter.send(() => call(platform.client), signal))
 }
 
 /** Reads all pages of a list. */
-export async function readWhole<Entry>({ platform, signal }: Asking, entries: AsyncIterable<Entry>): Promise<Entry[]> {
+export async function readWhole<Entry>(
+  { platform, signal }: ProbeContext,
+  entries: AsyncIterable<Entry>,
+): Promise<Entry[]> {
   try {
     return await Array.fromAsync(entries)
   } catch (error) {

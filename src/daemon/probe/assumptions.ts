@@ -1,10 +1,10 @@
 import { byIdentityId, type Identity, type IdentityRecord } from '../../contract/platform/hris-user-identities.ts'
 import { isSameDate } from '../../sync/target/look-up.ts'
-import { type Asking, answerText, change, read } from './asking.ts'
+import { answerText, change, type ProbeContext, read } from './asking.ts'
 import { listConnections, listPeople, probeKeyPrefix, probeName } from './probe-connection.ts'
 
 /** A probe of the platform: its own connection, with one invented person. */
-export type Probe = Asking & { readonly connectionId: number }
+export type Probe = ProbeContext & { readonly connectionId: number }
 
 /** Something that Rollcall assumes of a platform. Assumptions are tested in order, each on the state that the previous ones left. */
 export type Assumption = {

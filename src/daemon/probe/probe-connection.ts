@@ -3,7 +3,7 @@ import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { Failure } from '../../errors.ts'
 import { walk } from '../../http/client/walk.ts'
 import type { PlatformClient } from '../../sync/context/context.ts'
-import { type Asking, change, read, readWhole, unexpected } from './asking.ts'
+import { change, type ProbeContext, read, readWhole, unexpected } from './asking.ts'
 
 /** The name of a probe's connection on the platform. */
 export const probeName = 'Rollcall probe'
@@ -15,7 +15,7 @@ export const probeKeyPrefix = 'rollcall-probe'
 const pageSize = 500
 
 /** The IDs of connections that earlier probes left behind. Throws `conflict` if one of them holds other people. */
-export async function findProbeConnections(asking: Asking): Promise<readonly number[]> {
+export async function findProbeConnections(asking: ProbeContext): Promise<readonly number[]> {
   const connections = await listConnections(asking)
   const ids = connections.filter(isOfProbe).map(({ id }) => id)
   for (const id of ids) {
@@ -32,7 +32,7 @@ function isOfProbe({ clientAlias, description: text, providerTypes }: CustomConn
 }
 
 /** Creates the connection of a probe and returns its ID. */
-export async function createProbeConnection(asking: Asking): Promise<number> {
+export async function createProbeConnection(asking: ProbeContext): Promise<number> {
   const body = { name: probeName, description, providerTypes: ['HRIS' as const] }
   const outcome = await change(asking, (client) => client.createCustomConnection({ body }))
   if (outcome.kind !== 'done') throw unexpected(asking.platform, outcome)
@@ -40,7 +40,7 @@ export async function createProbeConnection(asking: Asking): Promise<number> {
 }
 
 /** Removes the connections of probes with all that they hold. Throws if one of them is still there afterwards. */
-export async function removeProbeConnections(asking: Asking, ids: readonly number[]): Promise<void> {
+export async function removeProbeConnections(asking: ProbeContext, ids: readonly number[]): Promise<void> {
   for (const connectionId of ids) {
     const outcome = await change(asking, (client) => client.deleteCustomConnection({ params: { connectionId } }))
     if (outcome.kind !== 'done' && outcome.kind !== 'missing') throw unexpected(asking.platform, outcome)
@@ -58,7 +58,7 @@ export async function removeProbeConnections(asking: Asking, ids: readonly numbe
 }
 
 /** All custom connections of the account. */
-export async function listConnections(asking: Asking): Promise<CustomConnection[]> {
+export async function listConnections(asking: ProbeContext): Promise<CustomConnection[]> {
   const { platform, signal } = asking
   const list = (input: Parameters<PlatformClient['listCustomConnections']>[0]) =>
     platform.rateLimiter.send(() => platform.client.listCustomConnections(input, { signal }), signal)
@@ -66,7 +66,7 @@ export async function listConnections(asking: Asking): Promise<CustomConnection[
 }
 
 /** The people of a connection, listed as Rollcall lists them to verify somebody. */
-export async function listPeople(asking: Asking, connectionId: number): Promise<Identity[]> {
+export async function listPeople(asking: ProbeContext, connectionId: number): Promise<Identity[]> {
   const { platform, signal } = asking
   const list = (input: Parameters<PlatformClient['listHrisUserIdentities']>[0]) =>
     platform.rateLimiter.send(() => platform.client.listHrisUserIdentities(input, { signal }), signal)

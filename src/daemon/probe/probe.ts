@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { Platform } from '../../sync/context/context.ts'
-import type { Asking } from './asking.ts'
+import type { ProbeContext } from './asking.ts'
 import { type Assumption, assumptions, Differs, type Probe } from './assumptions.ts'
 import { type CheckResult, failed, passed, tested, warned } from './check-result.ts'
 import { testPermissions } from './key-permissions.ts'
@@ -41,7 +41,7 @@ export async function* probePlatform(
   yield* onOwnConnection(asking, leftovers)
 }
 
-async function requirePermissions({ platform, signal }: Asking): Promise<void> {
+async function requirePermissions({ platform, signal }: ProbeContext): Promise<void> {
   const tried = await testPermissions(platform, signal, ['probe'])
   const lacking = tried.filter(({ isGranted }) => isGranted === false)
   if (lacking.length === 0) return
@@ -50,7 +50,7 @@ async function requirePermissions({ platform, signal }: Asking): Promise<void> {
 }
 
 async function* onOwnConnection(
-  asking: Asking,
+  asking: ProbeContext,
   leftovers: readonly number[],
 ): AsyncGenerator<CheckResult, void, undefined> {
   let removed: CheckResult | null = null
@@ -69,7 +69,7 @@ async function* onOwnConnection(
 }
 
 async function* removeLeftovers(
-  asking: Asking,
+  asking: ProbeContext,
   leftovers: readonly number[],
 ): AsyncGenerator<CheckResult, boolean, undefined> {
   if (leftovers.length === 0) return true
@@ -96,7 +96,7 @@ async function removeAll(platform: Platform): Promise<string> {
   }
 }
 
-async function* tryAssumptions(asking: Asking): AsyncGenerator<CheckResult, void, undefined> {
+async function* tryAssumptions(asking: ProbeContext): AsyncGenerator<CheckResult, void, undefined> {
   let connectionId = 0
   const made = await tested(name, async () => {
     connectionId = await createProbeConnection(asking)

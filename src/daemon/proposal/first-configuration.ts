@@ -9,7 +9,7 @@ import { readReplaceable, writeConfig } from '../config/write-config.ts'
 import { firstKey, type KeyTrial } from './first-key.ts'
 
 /** What a person confirmed. */
-export type Confirmed = {
+export type Confirmation = {
   /** The digest of what the person looked at. */
   readonly digest: string
   readonly apiKey: string | undefined
@@ -50,7 +50,7 @@ export function draftDigest(before: string, text: string): string {
 export async function writeFirstConnection(
   parts: WriteParts,
   draft: FirstDraft,
-  request: Confirmed & { readonly prepare: (undoing: AsyncDisposableStack) => Promise<void> },
+  request: Confirmation & { readonly prepare: (undoing: AsyncDisposableStack) => Promise<void> },
 ): Promise<void> {
   const { config, env, signal, tryKey } = parts
   if (draft.digest !== request.digest)

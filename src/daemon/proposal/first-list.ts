@@ -3,7 +3,7 @@ import type { Preview } from '../../sync/sync.ts'
 import { type RecipePreset, readRecipes, requirePeopleRecipe } from '../config/presets.ts'
 import { refuseReferences, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
 import { draftedConfig } from './drafted-config.ts'
-import { type Confirmed, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
+import { type Confirmation, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
 import { firstKey, type PlatformKey } from './first-key.ts'
 import { isTrial, reportingFailures, type VisitParts } from './first-parts.ts'
 import { planList } from './plan-list.ts'
@@ -54,7 +54,7 @@ export type FirstLists = AsyncDisposable & {
   connect(
     id: string,
     principal: string,
-    request: Confirmed,
+    request: Confirmation,
   ): Promise<{ connection: string; source: string; isTakenUp: boolean }>
 }
 
@@ -100,7 +100,7 @@ export function openFirstLists(parts: VisitParts): FirstLists {
   }
 }
 
-type ListToConnect = Kept & { readonly request: Confirmed }
+type ListToConnect = Kept & { readonly request: Confirmation }
 
 async function connectNow(parts: VisitParts, { list, secrets, request }: ListToConnect): Promise<void> {
   const before = await emptyConfiguration(parts.config, parts.env)

@@ -1,7 +1,7 @@
 import { createToken, revokeToken } from '../../store/access/tokens.ts'
 import { requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
 import { draftedConfig } from './drafted-config.ts'
-import { type Confirmed, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
+import { type Confirmation, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
 import { firstKey, type PlatformKey } from './first-key.ts'
 import type { VisitParts } from './first-parts.ts'
 import { addressHelp, firstTokenName, scimAddress, scimConnection } from './scim-connection.ts'
@@ -37,7 +37,7 @@ type ConnectedScim = Pick<FirstScim, 'connection' | 'address' | 'addressHelp'> &
 /** Makes the first connection of a configuration one that an identity system pushes to. */
 export type FirstScims = {
   plan(request: ScimRequest): Promise<FirstScim>
-  connect(request: ScimRequest & Confirmed): Promise<ConnectedScim>
+  connect(request: ScimRequest & Confirmation): Promise<ConnectedScim>
 }
 
 /** `requirePackages`: throws a failure if what serves SCIM is not installed. */

@@ -9,7 +9,7 @@ import { findHeader } from './cells.ts'
 import { exportConnection, requireTimeZone, toConnectionName, withConnection } from './configuration.ts'
 import { draftedConfig } from './drafted-config.ts'
 import { exportSample, exportTable, isFolder } from './export-sample.ts'
-import { type Confirmed, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
+import { type Confirmation, draftDigest, emptyConfiguration, writeFirstConnection } from './first-configuration.ts'
 import { firstKey, type PlatformKey } from './first-key.ts'
 import { isTrial, type VisitParts } from './first-parts.ts'
 import { type Answers, type BlockingQuestion, isBlocking, type Proposal, readFields } from './proposal.ts'
@@ -43,7 +43,7 @@ export type FirstPlan = {
   readonly key: PlatformKey
 }
 
-type Connected = { readonly connection: string; readonly source: string; readonly isTakenUp: boolean }
+type ConnectionResult = { readonly connection: string; readonly source: string; readonly isTakenUp: boolean }
 
 /** Turns an uploaded export, or the list at an address, into the first connection of a configuration that has none. */
 export type FirstVisits = AsyncDisposable & {
@@ -65,7 +65,7 @@ export type FirstVisits = AsyncDisposable & {
     request: { principal: string; answers: FirstVisitAnswers },
   ): Promise<{ sample: Sample; proposal: Proposal }>
   plan(id: string, request: VisitRequest & Visitor): Promise<FirstPlan>
-  connect(id: string, request: VisitRequest & Confirmed): Promise<Connected>
+  connect(id: string, request: VisitRequest & Confirmation): Promise<ConnectionResult>
 }
 
 type VisitRequest = {
@@ -100,7 +100,7 @@ export function openFirstVisits(parts: VisitParts & { readonly uploads: Uploads 
     visits.drop(id)
     await uploads.drop(id)
   }
-  async function drafted(id: string, { principal, answers, settings }: VisitRequest): Promise<Drafted> {
+  async function drafted(id: string, { principal, answers, settings }: VisitRequest): Promise<ConfigurationDraft> {
     refuseSecond()
     const sample = find(id, principal)
     return await draft(parts, { sample, proposal: await proposalFor(sample, answers), settings })
@@ -161,7 +161,11 @@ async function proposalFor(sample: Sample, answers: FirstVisitAnswers): Promise<
 }
 
 /** Writes the key, the secrets, the folder and the configuration. */
-async function connectNow(parts: VisitParts, drafted: Drafted, request: Confirmed): Promise<Connected> {
+async function connectNow(
+  parts: VisitParts,
+  drafted: ConfigurationDraft,
+  request: Confirmation,
+): Promise<ConnectionResult> {
   const { connection, shown, makesFolder, secrets } = drafted
   await writeFirstConnection(parts, drafted, {
     ...request,
@@ -186,7 +190,7 @@ function provenAnswers({ fields = {}, ...others }: FirstVisitAnswers, table: Tab
   return { ...others, fields: Object.fromEntries(proven) }
 }
 
-type Drafted = SampleDraft & {
+type ConfigurationDraft = SampleDraft & {
   readonly sample: Sample
   /** The text of the configuration as it is now. */
   readonly before: string
@@ -199,7 +203,7 @@ type DraftRequest = { readonly sample: Sample; readonly proposal: Proposal; read
 async function draft(
   { config, env }: { readonly config: Config; readonly env: NodeJS.ProcessEnv },
   { sample, proposal, settings }: DraftRequest,
-): Promise<Drafted> {
+): Promise<ConfigurationDraft> {
   const question = proposal.questions.find(isBlocking)
   if (question !== undefined) throw new Failure('usage', missingAnswers[question.about])
   const source = await sample.sourceFor(settings, proposal.table)

@@ -14,7 +14,7 @@ export type Schedule = {
 }
 
 /** A schedule of a connection. A connection has at most one for each purpose. */
-export type Scheduled = { readonly connection: string; readonly purpose: Purpose; readonly schedule: Schedule }
+export type ConnectionSchedule = { readonly connection: string; readonly purpose: Purpose; readonly schedule: Schedule }
 
 /** A time at which a schedule is due. All machines compute the same name, so that a slot is taken once. */
 export type Slot = {
@@ -120,8 +120,8 @@ export type ScheduleTasks = {
  * Returns a function that takes all due slots, to be called at the start and then regularly. A slot that passed while no process ran is
  * still due; of several, only the newest is taken. The first slot of a new schedule is skipped, since nothing was missed before it.
  */
-export function createSchedules(all: readonly Scheduled[], tasks: ScheduleTasks): () => Promise<void> {
-  const done = new Map<Scheduled, string>()
+export function createSchedules(all: readonly ConnectionSchedule[], tasks: ScheduleTasks): () => Promise<void> {
+  const done = new Map<ConnectionSchedule, string>()
 
   return async function takeDueSlots(): Promise<void> {
     for (const scheduled of all) {
@@ -137,7 +137,7 @@ export function createSchedules(all: readonly Scheduled[], tasks: ScheduleTasks)
   }
 
   /** False if the slot is still due. */
-  async function takeSlot({ connection, purpose }: Scheduled, slot: Slot): Promise<boolean> {
+  async function takeSlot({ connection, purpose }: ConnectionSchedule, slot: Slot): Promise<boolean> {
     const due = { connection, purpose, slot: slot.name }
     if (!(await tasks.hasHistory(due))) {
       await tasks.pass(due)

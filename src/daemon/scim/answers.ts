@@ -23,7 +23,7 @@ export type ScimRequest = {
 }
 
 /** A stored resource in the form of the standard. */
-export type Presented = {
+export type ResourceView = {
   readonly kind: ResourceKind
   readonly stored: StoredResource
   /** The members of a group, if the request asks for them. */
@@ -34,7 +34,7 @@ export type Presented = {
 
 /** The resource as a sender reads it, with the attributes that the request asks for. */
 export function present(
-  { kind, stored, members, groups = [] }: Presented,
+  { kind, stored, members, groups = [] }: ResourceView,
   { base, projection }: ScimRequest,
 ): ScimObject {
   const resource = stored.body as ScimResource
@@ -59,7 +59,7 @@ export function present(
 }
 
 /** The answer with one resource. */
-export function answerWith(status: 200 | 201, presented: Presented, request: ScimRequest): ScimAnswer {
+export function answerWith(status: 200 | 201, presented: ResourceView, request: ScimRequest): ScimAnswer {
   const headers = {
     etag: versionOf(presented.stored),
     ...(status === 201 && { location: locationOf(presented, request.base) }),
@@ -93,7 +93,7 @@ export function versionOf({ version }: StoredResource): string {
   return `W/"${version}"`
 }
 
-function locationOf({ kind, stored }: Pick<Presented, 'kind' | 'stored'>, base: string): string {
+function locationOf({ kind, stored }: Pick<ResourceView, 'kind' | 'stored'>, base: string): string {
   return `${base}/${kind}s/${stored.id}`
 }
 

@@ -2,7 +2,7 @@ import type { Projection } from '../../connectors/scim/projection.ts'
 import type { Db } from '../../store/schema.ts'
 import { groupsOf, membersOf } from '../../store/scim/members.ts'
 import type { ResourceKind, StoredResource } from '../../store/scim/resources.ts'
-import { answerWith, type Presented, type ScimAnswer, type ScimRequest } from './answers.ts'
+import { answerWith, type ResourceView, type ScimAnswer, type ScimRequest } from './answers.ts'
 import type { ScimFeed } from './changes.ts'
 
 /** What requests are answered with. */
@@ -15,7 +15,7 @@ export async function withRelated(
   { db }: Pick<ScimContext, 'db'>,
   { connection }: ScimFeed,
   { kind, stored, request: { projection } }: OfKind & { readonly stored: readonly StoredResource[] },
-): Promise<Presented[]> {
+): Promise<ResourceView[]> {
   const ids = stored.map(({ id }) => id)
   if (kind === 'Group' && includes(projection, 'members')) {
     const members = await membersOf(db, { connection, groupIds: ids })

@@ -45,7 +45,7 @@ const clockToleranceMs = 10_000
 /** What is logged: refusals that an operator may have to look into. Others are part of how senders work. */
 const loggedStatuses: ReadonlySet<number> = new Set([400, 413, 415, 429, 503])
 
-type Serving = Omit<ScimOptions, 'feeds'> & { readonly capacity: InboxCapacity; readonly refusals: RefusalCounts }
+type ScimContext = Omit<ScimOptions, 'feeds'> & { readonly capacity: InboxCapacity; readonly refusals: RefusalCounts }
 type Handler = (input: RequestInput) => Promise<ScimAnswer>
 type RequestInput = {
   readonly request: ScimRequest
@@ -83,7 +83,7 @@ export async function serveScim(app: FastifyInstance, { feeds, ...options }: Sci
 }
 
 /** Answers requests to unknown connections like those without a valid token, so that nobody learns which connections there are. */
-function refuseUnknown(scope: FastifyInstance, serving: Pick<Serving, 'admit' | 'events' | 'refusals'>): void {
+function refuseUnknown(scope: FastifyInstance, serving: Pick<ScimContext, 'admit' | 'events' | 'refusals'>): void {
   scope.addHook('onRequest', async (request) => {
     throw unauthorized((await serving.admit(request, '')) ?? 'there is no such connection')
   })
@@ -101,7 +101,7 @@ function anyPath(scope: FastifyInstance): void {
   scope.all('/*', options, refuseUnknownPath)
 }
 
-function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): void {
+function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: ScimContext): void {
   const ctx = { db: serving.db, now: serving.now }
   readBytes(scope)
   scope.addHook('onRequest', async (request) => {
@@ -143,12 +143,12 @@ function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: Serving): vo
 type ScimScope = {
   readonly scope: FastifyInstance
   readonly feed: ScimFeed
-  readonly serving: Serving
+  readonly serving: ScimContext
   readonly noteClock: (behindMs: number) => void
 }
 
 /** Logs that the clock has fallen behind, such as when it was set back, and again when it is twice as far behind. */
-function clockWatch({ connection }: ScimFeed, { events }: Pick<Serving, 'events'>): (behindMs: number) => void {
+function clockWatch({ connection }: ScimFeed, { events }: Pick<ScimContext, 'events'>): (behindMs: number) => void {
   let loggedMs = 0
   return (behindMs) => {
     // The clocks of two processes may differ a little.
@@ -211,7 +211,7 @@ function changing(
   })
 }
 
-function inputOf(request: FastifyRequest, { connection }: ScimFeed, { publicUrl }: Serving): RequestInput {
+function inputOf(request: FastifyRequest, { connection }: ScimFeed, { publicUrl }: ScimContext): RequestInput {
   const { id = '' } = request.params as { readonly id?: string }
   const parameters = parametersOf(request.query)
   const { attributes, excludedAttributes } = parameters
@@ -246,15 +246,15 @@ function readBytes(scope: FastifyInstance): void {
   })
 }
 
-type Failed = {
+type FailedRequest = {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   /** Null: none that there is. */
   readonly connection: string | null
-  readonly serving: Pick<Serving, 'events' | 'refusals'>
+  readonly serving: Pick<ScimContext, 'events' | 'refusals'>
 }
 
-function sendError(error: unknown, { request, reply, connection, serving }: Failed): FastifyReply {
+function sendError(error: unknown, { request, reply, connection, serving }: FailedRequest): FastifyReply {
   const known = knownError(error)
   if (known === null) serving.events.unexpected({ during: 'scim', error })
   const refused = known ?? internalError()

@@ -60,7 +60,7 @@ type Receiver = Pick<WebhooksOptions, 'now' | 'events'> & {
   readonly refusals: RefusalCounts
 }
 type Feed = ServedWebhook & { readonly connection: string }
-type Incoming = { readonly headers: WebhookHeaders; readonly body: Buffer; readonly sender: string }
+type IncomingRequest = { readonly headers: WebhookHeaders; readonly body: Buffer; readonly sender: string }
 
 /** Serves `POST /webhooks/NAME` for each feed. The answer is 200 only if the event is committed, was committed before, or need not be stored. */
 export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptions): Promise<void> {
@@ -88,7 +88,7 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
     const noFeed = unknownFeed()
     serve('/webhooks/:name', unknownBodyLimitBytes, (request) => receive(receiver, noFeed, request))
 
-    function serve(url: string, bodyLimit: number, answer: (request: Incoming) => Promise<Answer>): void {
+    function serve(url: string, bodyLimit: number, answer: (request: IncomingRequest) => Promise<Answer>): void {
       scope.post<{ Body: RawBody }>(url, { bodyLimit, config: { anyHost: true } }, async ({ raw, body, ip }) => {
         using received = body
         return await answer({ headers: raw.headersDistinct, body: received.bytes, sender: ip })
@@ -97,7 +97,7 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
   })
 }
 
-async function receive(receiver: Receiver, feed: Feed, request: Incoming): Promise<Answer> {
+async function receive(receiver: Receiver, feed: Feed, request: IncomingRequest): Promise<Answer> {
   try {
     return await take(receiver, feed, request)
   } catch (error) {
@@ -108,7 +108,7 @@ async function receive(receiver: Receiver, feed: Feed, request: Incoming): Promi
   }
 }
 
-async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: Incoming): Promise<Answer> {
+async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: IncomingRequest): Promise<Answer> {
   const { connection, settings } = feed
   const now = receiver.now()
   const recipe = resolveRecipe(settings)

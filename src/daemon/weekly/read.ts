@@ -6,7 +6,7 @@ import { openStatements } from '../../store/open-statements.ts'
 import { countBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import type { Db } from '../../store/schema.ts'
 import {
-  type Acknowledged,
+  type AcknowledgedDepartures,
   firstRuns,
   type HeldPlan,
   heldBackCounts,
@@ -34,7 +34,7 @@ export type WeekQuery = {
 export type ConnectionWeek = WeekCounts & {
   /** How often the schedule was due, and the times without a complete reading. Null: there is no schedule, or one of every few minutes. */
   readonly readings: { readonly due: number; readonly missed: readonly Date[] } | null
-  readonly acknowledged: Pick<Acknowledged, 'people' | 'slowestSeconds'> | null
+  readonly acknowledged: Pick<AcknowledgedDepartures, 'people' | 'slowestSeconds'> | null
   /** Departures whose day is over, and that the platform has not acknowledged. */
   readonly unacknowledged: number
   readonly held: readonly HeldPlan[]
@@ -97,14 +97,14 @@ function byConnection<T extends { readonly connection: string }>(rows: readonly 
   return new Map(rows.map((row) => [row.connection, row]))
 }
 
-type Read = {
+type ReadTimes = {
   readonly read: readonly Date[]
   /** When the first run of the connection was requested; undefined: it had none. Times before it were not missed. */
   readonly first: Date | undefined
   readonly to: Date
 }
 
-function readingsOf(due: readonly Date[], { read, first, to }: Read): ConnectionWeek['readings'] {
+function readingsOf(due: readonly Date[], { read, first, to }: ReadTimes): ConnectionWeek['readings'] {
   const slots = due
     .map((slot, index) => ({ slot, next: due[index + 1] ?? to }))
     .filter(({ next }) => first === undefined || next > first)

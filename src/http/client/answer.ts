@@ -11,7 +11,7 @@ export type AnswerError = { readonly message: string; readonly code: number | nu
 export type UnreachableReason = 'connect' | 'dns' | 'tls' | 'timeout' | 'reset' | 'aborted' | 'withheld'
 
 /** A status that the operation does not list: 429, 503, a redirect. `retryAfterMs` is null if the server named no time. */
-type Undeclared = {
+type UndeclaredAnswer = {
   readonly status: 'undeclared'
   readonly httpStatus: number
   readonly error: AnswerError
@@ -38,18 +38,18 @@ type Success<O extends Operation> = {
     : { readonly status: S; readonly body?: undefined; readonly headers: ResponseHeaders }
 }[keyof O['success'] & number]
 
-type Listed<O extends Operation> = {
+type ListedAnswer<O extends Operation> = {
   [S in O['errors'][number]]: { readonly status: S; readonly error: AnswerError; readonly headers: ResponseHeaders }
 }[O['errors'][number]]
 
 /** All possible results of a request, as a union discriminated by `status`. */
-export type Answer<O extends Operation> = Success<O> | Listed<O> | Undeclared | Unreadable | Unreachable
+export type Answer<O extends Operation> = Success<O> | ListedAnswer<O> | UndeclaredAnswer | Unreadable | Unreachable
 
 /** An answer whose operation is known at run time only. */
 export type AnyAnswer =
   | { readonly status: number; readonly body?: unknown; readonly headers: ResponseHeaders }
   | { readonly status: number; readonly error: AnswerError; readonly headers: ResponseHeaders }
-  | Undeclared
+  | UndeclaredAnswer
   | Unreadable
   | Unreachable
 

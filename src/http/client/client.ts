@@ -6,7 +6,7 @@ import type { Answer, AnyAnswer } from './answer.ts'
 import { lazyAgent } from './lazy-agent.ts'
 import { readAnswer } from './read-answer.ts'
 import { provenServers } from './tls.ts'
-import { type Ending, noticeSending, type Progress, stoppedReading, unreachable } from './unreachable.ts'
+import { type EndCauses, noticeSending, type Progress, stoppedReading, unreachable } from './unreachable.ts'
 
 /** A function for each operation of a table. None throws because of the network or the server. */
 export type Client<T extends OperationTable> = {
@@ -74,7 +74,7 @@ function caller(operation: Operation, dispatcher: LazyDispatcher, options: Clien
   return async (input, { signal, bodyJson } = {}) => {
     const request = await buildRequest(operation, base, input, { bearer: options.bearer, bodyJson })
     const timeout = AbortSignal.timeout(timeoutMs)
-    const ending: Ending = { host: base.host, timeoutMs, timeout, signal }
+    const ending: EndCauses = { host: base.host, timeoutMs, timeout, signal }
     const progress: Progress = { sent: false }
     const stop = signal ? AbortSignal.any([signal, timeout]) : timeout
     const limits = { signal: stop, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }

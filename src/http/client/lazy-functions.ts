@@ -1,11 +1,11 @@
-type Loaded = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>
+type FunctionsByName = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>
 
 /** Functions that are loaded with the first call of one of them. `load` returns an object with the function of that name. */
 export function lazyFunctions<T extends object>(load: (name: string) => Promise<Partial<T>>): T {
   const lazy =
     (name: string) =>
     async (...args: readonly unknown[]) => {
-      const called = ((await load(name)) as Loaded)[name]
+      const called = ((await load(name)) as FunctionsByName)[name]
       if (called === undefined) throw new TypeError(`there is nothing called ${name}`)
       return await called(...args)
     }

@@ -14,7 +14,7 @@ type ReadOptions = {
 }
 
 type Body = { readonly text: string } | { readonly fault: string } | Unreachable
-type Parsed<T> = { readonly data: T } | { readonly fault: string }
+type ParsedBody<T> = { readonly data: T } | { readonly fault: string }
 
 const shownMediaTypeLength = 60
 
@@ -83,7 +83,7 @@ async function readBody({ body }: Response, { maxBytes, stopped }: ReadOptions):
   }
 }
 
-function parseJson<S extends z.ZodType>(schema: S, text: string): Parsed<z.output<S>> {
+function parseJson<S extends z.ZodType>(schema: S, text: string): ParsedBody<z.output<S>> {
   let value: unknown
   try {
     value = JSON.parse(text)

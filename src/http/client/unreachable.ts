@@ -4,7 +4,7 @@ import { tlsFault } from '../../system/tls-fault.ts'
 import type { Unreachable, UnreachableReason } from './answer.ts'
 
 /** What may have ended a request besides the error itself. */
-export type Ending = {
+export type EndCauses = {
   readonly host: string
   readonly timeoutMs: number
   readonly timeout: AbortSignal
@@ -56,7 +56,7 @@ export function noticeSending(progress: Progress): Dispatcher.DispatcherComposeI
 }
 
 /** The answer for a request that failed below HTTP. Rethrows errors about a request that cannot be written. */
-export function unreachable(error: unknown, { sent }: Progress, ending: Ending): Unreachable {
+export function unreachable(error: unknown, { sent }: Progress, ending: EndCauses): Unreachable {
   const code = codeOrName(error)
   if (code === 'UND_ERR_INVALID_ARG') throw error
   const reason = reasonOf(code, sent, ending)
@@ -67,12 +67,12 @@ export function unreachable(error: unknown, { sent }: Progress, ending: Ending):
 }
 
 /** The answer if the caller or the timeout stopped the reading of a body; null if the server or the network did. */
-export function stoppedReading(error: unknown, ending: Ending): Unreachable | null {
+export function stoppedReading(error: unknown, ending: EndCauses): Unreachable | null {
   const answer = unreachable(error, { sent: true }, ending)
   return answer.reason === 'aborted' || answer.reason === 'timeout' ? answer : null
 }
 
-function reasonOf(code: string, sent: boolean, { signal, timeout }: Ending): UnreachableReason {
+function reasonOf(code: string, sent: boolean, { signal, timeout }: EndCauses): UnreachableReason {
   if (signal?.aborted) return 'aborted'
   if (timeout.aborted) return 'timeout'
   const known = reasonsByCode[code]

@@ -1,5 +1,5 @@
 /** Requests of one sender that were refused for one reason, as the log reports them. */
-export type Refused = {
+export type RefusalCount = {
   readonly subject: string
   readonly reason: string
   readonly sender: string
@@ -9,7 +9,7 @@ export type Refused = {
 /** Counts refusals by kind and minute. */
 export type RefusalCounts = Disposable & {
   /** Counts one refusal. The first one of its kind is reported at once, the others together at the end of the minute. */
-  count(refused: Omit<Refused, 'times'>): void
+  count(refused: Omit<RefusalCount, 'times'>): void
 }
 
 const minuteMs = 60_000
@@ -18,8 +18,8 @@ const maxKinds = 100
 const otherSenders = '(others)'
 
 /** Reports refused requests in a limited number of lines. Disposing reports the remaining ones. */
-export function countRefusals(report: (refused: Refused) => void): RefusalCounts {
-  const kinds = new Map<string, Omit<Refused, 'times'> & { unreported: number }>()
+export function countRefusals(report: (refused: RefusalCount) => void): RefusalCounts {
+  const kinds = new Map<string, Omit<RefusalCount, 'times'> & { unreported: number }>()
   let minute: NodeJS.Timeout | undefined
 
   function endOfMinute(): void {

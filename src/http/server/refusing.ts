@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import { Refusal } from '../refusal.ts'
 import type { Handlers } from './mount.ts'
 
-type Refusing<Ctx> = {
+type RefusalOptions<Ctx> = {
   /** The refusal for a failure; null if the caller cannot act on it. */
   readonly refusalOf: (failure: Failure) => Refusal | null
   /** Called with any other error. The caller only learns that the request failed. */
@@ -13,7 +13,7 @@ type Refusing<Ctx> = {
 /** Turns handlers that throw Failures into handlers that a server can mount. */
 export function refusing<T extends OperationTable, Ctx>(
   handlers: Handlers<T, Ctx>,
-  { refusalOf, unexpected }: Refusing<Ctx>,
+  { refusalOf, unexpected }: RefusalOptions<Ctx>,
 ): Handlers<T, Ctx> {
   type Handler = (context: Ctx, input: never) => Promise<unknown>
   const wrapped = Object.entries<Handler>(handlers).map(([name, handler]) => {

@@ -249,9 +249,9 @@ function valuesOf(accounts: readonly Account[]): NonNullable<Evidence['values']>
   return { logins: accounts.slice(0, maxLogins).map(({ login, emails, id }) => login ?? emails[0] ?? id) }
 }
 
-type Missing = Pick<Comparison, 'people' | 'at'> & { readonly holders: ReadonlySet<StatedPerson> }
+type MissingInput = Pick<Comparison, 'people' | 'at'> & { readonly holders: ReadonlySet<StatedPerson> }
 
-function findMissing({ people, holders, at }: Missing): AccountFinding[] {
+function findMissing({ people, holders, at }: MissingInput): AccountFinding[] {
   const addresses = new Set([...holders].map(workEmailOf))
   return people
     .filter((person) => !holders.has(person) && isCurrent(expectedStatus(person, at)))

@@ -239,12 +239,12 @@ function holdsDigit(text: string): boolean {
   return /\d/.test(text)
 }
 
-type Named = {
+type ColumnNames = {
   readonly column?: string | readonly string[]
   readonly firstOf?: readonly (string | readonly string[])[] | undefined
 }
 
-function namesOf({ column = [], firstOf = [] }: Named): string[] {
+function namesOf({ column = [], firstOf = [] }: ColumnNames): string[] {
   return [column, ...firstOf].flat()
 }
 
@@ -253,8 +253,8 @@ function namesIn(mapping: Mapping): string[] {
   return rulesIn(mapping).flatMap(([, rule]) => namesOf(rule))
 }
 
-function rulesIn({ fields, status, action }: Mapping): [keyof LintScope['columns'], Named][] {
-  const rules = Object.entries({ ...fields, status, action }) as [keyof LintScope['columns'], Named | undefined][]
+function rulesIn({ fields, status, action }: Mapping): [keyof LintScope['columns'], ColumnNames][] {
+  const rules = Object.entries({ ...fields, status, action }) as [keyof LintScope['columns'], ColumnNames | undefined][]
   return rules.flatMap(([name, rule]) => (rule === undefined ? [] : [[name, rule]]))
 }
 

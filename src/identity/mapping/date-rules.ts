@@ -41,14 +41,14 @@ export const rankFormat = {
   language: Language,
 }
 
-type Written = {
+type DateSettings = {
   readonly format?: string | readonly string[]
   readonly pivot?: number
   readonly language?: (typeof languages)[number] | undefined
 }
 
 /** Adds the problems of the formats of a rule. */
-export function checkFormats({ format = [], pivot, language }: Written, context: z.RefinementCtx): void {
+export function checkFormats({ format = [], pivot, language }: DateSettings, context: z.RefinementCtx): void {
   const words = { pivot, language }
   const formats = [format].flat()
   const problem = formats.map((one) => dateFormatProblem(one, words)).find((result) => result !== null)

@@ -87,12 +87,12 @@ export async function findAccount(db: Kysely<PlatformSchema>, name: string): Pro
   return account ?? refuseUnknownAccount(name)
 }
 
-type Opening = { readonly accountId: number; readonly command: string; readonly now: Date }
+type AccountOpening = { readonly accountId: number; readonly command: string; readonly now: Date }
 
 /** Records that an account was opened, and that its terms were accepted if they were. */
 export async function recordOpening(
   trx: Kysely<PlatformSchema>,
-  { isAccepted, ...opening }: Opening & { readonly isAccepted: boolean },
+  { isAccepted, ...opening }: AccountOpening & { readonly isAccepted: boolean },
 ): Promise<void> {
   const { accountId, command, now } = opening
   await storeEvent(
@@ -107,7 +107,10 @@ export async function recordOpening(
   if (isAccepted) await recordAcceptance(trx, opening)
 }
 
-async function recordAcceptance(trx: Kysely<PlatformSchema>, { accountId, command, now }: Opening): Promise<void> {
+async function recordAcceptance(
+  trx: Kysely<PlatformSchema>,
+  { accountId, command, now }: AccountOpening,
+): Promise<void> {
   await storeEvent(
     trx,
     { accountId, actor: operatorActor(command), at: now },

@@ -7,14 +7,17 @@ import type { PlatformContext } from '../core/context.ts'
 import { anyOf, groupRows, presentTimes } from '../core/rows.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-type Grouped<T> = ReadonlyMap<number, T[]>
+type RowsBySubject<T> = ReadonlyMap<number, T[]>
 /** A row with the audit or request that it belongs to. */
 type OfSubject = { readonly subjectId: number }
 
 const subjectOf = ({ subjectId }: OfSubject) => subjectId
 
 /** The external auditors by audit, ordered by e-mail address. */
-export async function auditorsOf(db: Kysely<PlatformSchema>, auditIds: readonly number[]): Promise<Grouped<Auditor>> {
+export async function auditorsOf(
+  db: Kysely<PlatformSchema>,
+  auditIds: readonly number[],
+): Promise<RowsBySubject<Auditor>> {
   const rows = await db
     .selectFrom('audit_auditors')
     .innerJoin('auditors', 'auditors.id', 'audit_auditors.auditor_id')
@@ -29,7 +32,7 @@ export async function auditorsOf(db: Kysely<PlatformSchema>, auditIds: readonly 
 export async function internalAuditorsOf(
   ctx: PlatformContext,
   auditIds: readonly number[],
-): Promise<Grouped<UserCompact>> {
+): Promise<RowsBySubject<UserCompact>> {
   const links = await ctx.db
     .selectFrom('audit_internal_auditors')
     .select(['audit_id as subjectId', 'user_id'])
@@ -43,7 +46,7 @@ export async function internalAuditorsOf(
 export async function controlsOfAudits(
   db: Kysely<PlatformSchema>,
   auditIds: readonly number[],
-): Promise<Grouped<AuditControl>> {
+): Promise<RowsBySubject<AuditControl>> {
   const rows = await controlsWithNumbers(db)
     .innerJoin('audit_controls', 'audit_controls.control_id', 'controls.id')
     .select('audit_controls.audit_id as subjectId')
@@ -53,7 +56,10 @@ export async function controlsOfAudits(
 }
 
 /** The owners by request. */
-export async function ownersOf(ctx: PlatformContext, requestIds: readonly number[]): Promise<Grouped<UserCompact>> {
+export async function ownersOf(
+  ctx: PlatformContext,
+  requestIds: readonly number[],
+): Promise<RowsBySubject<UserCompact>> {
   const links = await ctx.db
     .selectFrom('audit_request_owners')
     .select(['request_id as subjectId', 'user_id'])
@@ -67,7 +73,7 @@ export async function ownersOf(ctx: PlatformContext, requestIds: readonly number
 export async function messagesOf(
   db: Kysely<PlatformSchema>,
   requestIds: readonly number[],
-): Promise<Grouped<AuditRequestMessage>> {
+): Promise<RowsBySubject<AuditRequestMessage>> {
   const rows = await db
     .selectFrom('audit_request_messages')
     .selectAll()
@@ -87,7 +93,7 @@ export async function messagesOf(
 export async function controlsOfRequests(
   db: Kysely<PlatformSchema>,
   requestIds: readonly number[],
-): Promise<Grouped<AuditControl>> {
+): Promise<RowsBySubject<AuditControl>> {
   const rows = await controlsWithNumbers(db)
     .innerJoin('audit_request_controls', 'audit_request_controls.control_id', 'controls.id')
     .select('audit_request_controls.request_id as subjectId')
@@ -99,7 +105,7 @@ export async function controlsOfRequests(
 async function usersOfLinks(
   ctx: PlatformContext,
   links: readonly (OfSubject & { readonly user_id: number })[],
-): Promise<Grouped<UserCompact>> {
+): Promise<RowsBySubject<UserCompact>> {
   const users = await compactUsers(
     ctx.db,
     ctx.accountId,

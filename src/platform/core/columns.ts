@@ -9,7 +9,7 @@ export type OptionalInstant = ColumnType<Date | null, Date | string | null, Date
 export type WritingTransaction = ColumnType<never, never, never>
 
 /** When a row was created and last changed. */
-export type Stamped = { created_at: Instant; updated_at: Instant }
+export type Timestamps = { created_at: Instant; updated_at: Instant }
 
 /** The columns that `listPage` needs. */
-export type Listed = Stamped & { changed_in: WritingTransaction }
+export type ListColumns = Timestamps & { changed_in: WritingTransaction }

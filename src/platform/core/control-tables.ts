@@ -4,11 +4,11 @@ import type { FrameworkTag } from '../../contract/platform/common.ts'
 import type { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
 import type { RenewalSchedule } from '../../contract/platform/controls.ts'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
-import type { Instant, Listed, OptionalInstant, Stamped } from './columns.ts'
+import type { Instant, ListColumns, OptionalInstant, Timestamps } from './columns.ts'
 
 /** The catalogue, which belongs to no account, and the controls of workspaces with their proofs. */
 export type ControlSchema = {
-  frameworks: Stamped & {
+  frameworks: Timestamps & {
     id: Generated<number>
     tag: FrameworkTag
     slug: string
@@ -16,7 +16,7 @@ export type ControlSchema = {
     pill: string
     description: string
   }
-  requirements: Stamped & {
+  requirements: Timestamps & {
     id: Generated<number>
     framework_id: number
     name: string
@@ -43,7 +43,7 @@ export type ControlSchema = {
     implementation_guidance: string | null
   }
   risk_templates: { id: Generated<number>; code: string; name: string; description: string }
-  control_templates: Listed & {
+  control_templates: ListColumns & {
     id: Generated<number>
     code: string
     control_number: number
@@ -61,7 +61,7 @@ export type ControlSchema = {
   template_risks: { control_template_id: number; risk_template_id: number }
   template_requirements: { control_template_id: number; requirement_id: number }
   workspace_frameworks: { workspace_id: number; framework_id: number; enabled_at: Instant }
-  policies: Stamped & {
+  policies: Timestamps & {
     id: Generated<number>
     account_id: number
     template_id: number | null
@@ -71,7 +71,7 @@ export type ControlSchema = {
     employment_statuses: Generated<EmploymentStatus[] | null>
   }
   policy_groups: { policy_id: number; group_id: number }
-  tests: Stamped & {
+  tests: Timestamps & {
     id: Generated<number>
     workspace_id: number
     template_id: number | null
@@ -79,7 +79,7 @@ export type ControlSchema = {
     status: 'PASSED' | 'FAILED'
     is_monitored: boolean
   }
-  evidence: Stamped & {
+  evidence: Timestamps & {
     id: Generated<number>
     workspace_id: number
     template_id: number | null
@@ -99,7 +99,7 @@ export type ControlSchema = {
     renewal: RenewalSchedule
     content: Buffer
   }
-  controls: Listed & {
+  controls: ListColumns & {
     id: Generated<number>
     account_id: number
     workspace_id: number
@@ -120,7 +120,7 @@ export type ControlSchema = {
   control_evidence: { control_id: number; evidence_id: number }
   control_requirements: { control_id: number; requirement_id: number }
   control_owners: { control_id: number; user_id: number; created_at: Instant }
-  control_notes: Listed & {
+  control_notes: ListColumns & {
     id: Generated<number>
     uuid: Generated<string>
     control_id: number

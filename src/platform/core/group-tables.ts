@@ -1,14 +1,14 @@
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
-import type { Listed, OptionalInstant, WritingTransaction } from './columns.ts'
+import type { ListColumns, OptionalInstant, WritingTransaction } from './columns.ts'
 
 /** Written by one statement and compared in SQL only. */
 type Unread = ColumnType<never, never, never>
 
 /** The tables of groups, scopes and the search. */
 export type GroupSchema = {
-  identity_providers: Listed & { id: Generated<number>; account_id: number; client_type: string; name: string }
-  personnel_groups: Listed & {
+  identity_providers: ListColumns & { id: Generated<number>; account_id: number; client_type: string; name: string }
+  personnel_groups: ListColumns & {
     id: Generated<number>
     account_id: number
     provider_id: number
@@ -16,8 +16,8 @@ export type GroupSchema = {
     name: string
   }
   group_members: { group_id: number; person_id: number }
-  workspace_groups: Listed & { id: Generated<number>; workspace_id: number; group_id: number }
-  personnel_search: Listed & {
+  workspace_groups: ListColumns & { id: Generated<number>; workspace_id: number; group_id: number }
+  personnel_search: ListColumns & {
     id: number
     account_id: number
     user_id: number

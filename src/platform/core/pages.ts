@@ -6,10 +6,10 @@ import { type Position, readCursor, writeCursor } from './cursors.ts'
 import type { PlatformSchema } from './schema.ts'
 
 /** What can be listed: tables whose rows carry `id`, `created_at` and `changed_in`, and `updated_at` where a list is sorted by it. */
-type Listed = {
+type ListedTable = {
   [T in keyof PlatformSchema]: Selectable<PlatformSchema[T]> extends { id: number; created_at: Date } ? T : never
 }[keyof PlatformSchema]
-type Row<T extends Listed> = Selectable<PlatformSchema[T]> & { readonly id: number }
+type Row<T extends ListedTable> = Selectable<PlatformSchema[T]> & { readonly id: number }
 
 /** The columns behind the values of `sort`. Each of them needs an index together with `id`. */
 const columns = {
@@ -32,7 +32,7 @@ export type ListQuery = {
 /** What a page returns about the pages after it. */
 export type Pagination = { readonly cursor?: string; readonly totalCount?: number }
 
-type Listing<T extends Listed> = {
+type Listing<T extends ListedTable> = {
   readonly table: T
   /** Which rows belong to the list; it must be limited to the caller's account. */
   readonly where: RawBuilder<unknown>
@@ -48,7 +48,7 @@ type Listing<T extends Listed> = {
 type ByteLimit = { readonly rowBytes: RawBuilder<number>; readonly maxBytes: number }
 
 /** The reply of a list operation: one page as `listPage` reads it, presented. */
-export async function replyWithPage<T extends Listed, Data>(
+export async function replyWithPage<T extends ListedTable, Data>(
   ctx: PlatformContext,
   { present, ...listing }: Listing<T> & { readonly present: (rows: Row<T>[]) => Data[] | Promise<Data[]> },
 ): Promise<{ status: 200; body: { data: Data[]; pagination: Pagination } }> {
@@ -60,7 +60,7 @@ export async function replyWithPage<T extends Listed, Data>(
  * Reads one page, ordered by sort value and id. Following the cursors from the first page to the last meets every row that exists
  * all the time, also while rows are added, changed and removed. It may meet a row again that moves in the order meanwhile.
  */
-export async function listPage<T extends Listed>(
+export async function listPage<T extends ListedTable>(
   ctx: PlatformContext,
   { table, where, filter = {}, query, movedIn, byteLimit }: Listing<T>,
 ): Promise<{ rows: Row<T>[]; pagination: Pagination }> {
@@ -91,7 +91,7 @@ type Column = (typeof columns)[keyof typeof columns]
 type Order = { readonly column: Column; readonly dir: 'ASC' | 'DESC' }
 type LateBy = 'changed_in' | 'moved_in'
 type PagedRow<R> = { readonly row: R; readonly isLate: boolean }
-type Step<T extends Listed> = {
+type Step<T extends ListedTable> = {
   readonly table: T
   readonly where: RawBuilder<unknown>
   readonly order: Order
@@ -117,7 +117,7 @@ async function snapshotFor(ctx: PlatformContext, lateBy: LateBy | null): Promise
 }
 
 /** The number of rows whose sizes fit on a page, at least one. */
-async function fittingRows<T extends Listed>(
+async function fittingRows<T extends ListedTable>(
   ctx: PlatformContext,
   step: Step<T>,
   { rowBytes, maxBytes }: ByteLimit,
@@ -132,7 +132,7 @@ async function fittingRows<T extends Listed>(
   return end < 0 ? most : Math.max(1, Math.min(end, most))
 }
 
-async function rowsAfter<T extends Listed, R = Row<T>>(
+async function rowsAfter<T extends ListedTable, R = Row<T>>(
   ctx: PlatformContext,
   step: Step<T>,
   selected: RawBuilder<unknown> = sql`*`,
@@ -146,7 +146,7 @@ async function rowsAfter<T extends Listed, R = Row<T>>(
   ]
 }
 
-async function orderedRows<T extends Listed, R>(
+async function orderedRows<T extends ListedTable, R>(
   ctx: PlatformContext,
   step: Step<T>,
   selected: RawBuilder<unknown>,
@@ -170,7 +170,7 @@ type LateStep = {
   readonly limit: number
 }
 
-async function lateRows<T extends Listed, R>(
+async function lateRows<T extends ListedTable, R>(
   ctx: PlatformContext,
   { table, where, from }: Step<T>,
   { selected, snapshot, lateBy, limit }: LateStep,
@@ -186,14 +186,14 @@ async function lateRows<T extends Listed, R>(
   return rows.map((row) => ({ row, isLate: true }))
 }
 
-async function count(ctx: PlatformContext, table: Listed, where: RawBuilder<unknown>): Promise<number> {
+async function count(ctx: PlatformContext, table: ListedTable, where: RawBuilder<unknown>): Promise<number> {
   const { rows } = await sql<{ total: number }>`
     select count(*)::int as total from ${sql.table(table)} where ${where}
   `.execute(ctx.db)
   return rows[0]?.total ?? 0
 }
 
-function positionOf<T extends Listed>(
+function positionOf<T extends ListedTable>(
   { row, isLate }: PagedRow<Row<T>>,
   order: Order,
   snapshot: string | undefined,

@@ -3,7 +3,7 @@ import type { AcknowledgementSource } from '../../contract/platform/assigned-pol
 import type { ComplianceCheckType } from '../../contract/platform/personnel.ts'
 import type { RoleName } from '../../contract/platform/roles.ts'
 import type { UserDocumentType } from '../../contract/platform/users.ts'
-import type { Instant, Listed, OptionalInstant } from './columns.ts'
+import type { Instant, ListColumns, OptionalInstant } from './columns.ts'
 
 /** The checks of a person that something demands, apart from the background check. Times are ISO 8601 in UTC. */
 export type StoredChecks = {
@@ -16,15 +16,15 @@ export type StoredChecks = {
 
 /** Roles, documents, and the assignment of policies. */
 export type PeopleSchema = {
-  roles: Listed & { id: Generated<number>; role: RoleName }
-  policy_versions: Listed & {
+  roles: ListColumns & { id: Generated<number>; role: RoleName }
+  policy_versions: ListColumns & {
     id: Generated<number>
     policy_id: number
     version: number
     renewal_date: string
     requires_acknowledgment: boolean
   }
-  assigned_policies: Listed & {
+  assigned_policies: ListColumns & {
     id: Generated<number>
     user_id: number
     policy_id: number
@@ -34,7 +34,7 @@ export type PeopleSchema = {
     source_type: AcknowledgementSource
     details: string | null
   }
-  documents: Listed & {
+  documents: ListColumns & {
     id: Generated<number>
     user_id: number | null
     device_id: number | null

@@ -1,7 +1,7 @@
 /** Loads one expansion for all rows of a page and returns the value of each row. */
 type Loader<Row> = () => Promise<(row: Row) => unknown>
 
-type Loaded<Loaders> = {
+type LoadedValues<Loaders> = {
   [Name in keyof Loaders]?: Loaders[Name] extends () => Promise<(row: never) => infer Value> ? Value : never
 }
 
@@ -16,13 +16,13 @@ type Presentation<Row, Data, Loaders> = {
 export async function presentRows<Row, Data, Loaders extends Readonly<Record<string, Loader<Row>>>>(
   rows: readonly Row[],
   { present, expand = [], loaders }: Presentation<Row, Data, Loaders>,
-): Promise<(Data & Loaded<Loaders>)[]> {
+): Promise<(Data & LoadedValues<Loaders>)[]> {
   const expansions: [string, (row: Row) => unknown][] = []
   for (const [name, load] of Object.entries(loaders)) {
     if (expand.includes(name)) expansions.push([name, await load()])
   }
   const extrasOf = (row: Row) => Object.fromEntries(expansions.map(([name, read]) => [name, read(row)]))
-  return rows.map((row) => ({ ...present(row), ...(extrasOf(row) as Loaded<Loaders>) }))
+  return rows.map((row) => ({ ...present(row), ...(extrasOf(row) as LoadedValues<Loaders>) }))
 }
 
 /** A loaded expansion that is a list by row id; rows without an entry have an empty one. */

@@ -12,7 +12,7 @@ import type { DevicePlatform, Explanation, InstalledApp, WindowsService } from '
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import type { RoleName } from '../../contract/platform/roles.ts'
 import type { AuditSchema } from './audit-tables.ts'
-import type { Instant, Listed, OptionalInstant, Stamped, WritingTransaction } from './columns.ts'
+import type { Instant, ListColumns, OptionalInstant, Timestamps, WritingTransaction } from './columns.ts'
 import type { ControlSchema } from './control-tables.ts'
 import type { GroupSchema } from './group-tables.ts'
 import type { PeopleSchema, StoredChecks } from './people-tables.ts'
@@ -40,7 +40,7 @@ type CoreSchema = {
     uuid: Generated<string>
   }
   entitlements: { account_id: number; name: string }
-  users: Listed & {
+  users: ListColumns & {
     id: Generated<number>
     account_id: number
     email: string
@@ -65,7 +65,7 @@ type CoreSchema = {
     allowed_addresses: Generated<string[]>
     created_at: Instant
   }
-  workspaces: Listed & {
+  workspaces: ListColumns & {
     id: Generated<number>
     account_id: number
     is_primary: boolean
@@ -75,7 +75,7 @@ type CoreSchema = {
     url: string | null
     logo: string | null
   }
-  custom_connections: Listed & {
+  custom_connections: ListColumns & {
     id: Generated<number>
     account_id: number
     provider_type: ProviderType
@@ -83,7 +83,7 @@ type CoreSchema = {
     description: string | null
     created_by_id: number
   }
-  custom_resources: Stamped & {
+  custom_resources: Timestamps & {
     id: Generated<number>
     connection_id: number
     name: string
@@ -91,7 +91,7 @@ type CoreSchema = {
     schema: JSONColumnType<Record<string, unknown>>
     display_name_key: string
   }
-  custom_data_sessions: Listed & {
+  custom_data_sessions: ListColumns & {
     id: Generated<number>
     resource_id: number
     session_id: string
@@ -99,7 +99,7 @@ type CoreSchema = {
     activated_at: OptionalInstant
     canceled_at: OptionalInstant
   }
-  custom_data_records: Stamped & {
+  custom_data_records: Timestamps & {
     id: Generated<number>
     resource_id: number
     /** The session of the record; empty for a record without one. */
@@ -110,7 +110,7 @@ type CoreSchema = {
     changed_in: WritingTransaction
   }
   connection_workspaces: { connection_id: number; workspace_id: number }
-  hris_user_identities: Stamped & {
+  hris_user_identities: Timestamps & {
     id: Generated<number>
     connection_id: number
     identity_id: string
@@ -129,7 +129,7 @@ type CoreSchema = {
     written_fields: Unread
     changed_in: WritingTransaction
   }
-  personnel: Listed & {
+  personnel: ListColumns & {
     id: Generated<number>
     account_id: number
     user_id: number
@@ -174,7 +174,7 @@ type CoreSchema = {
     created_at: Instant
     changed_in: WritingTransaction
   }
-  custom_field_definitions: Listed & {
+  custom_field_definitions: ListColumns & {
     id: Generated<number>
     account_id: number
     name: string
@@ -201,13 +201,13 @@ type CoreSchema = {
     language: Language
     updated_at: Instant
   }
-  background_checks: Stamped & {
+  background_checks: Timestamps & {
     id: Generated<number>
     user_id: number
     filed_on: string
     url: string
   }
-  devices: Listed & {
+  devices: ListColumns & {
     id: Generated<number>
     account_id: number
     connection_id: number
@@ -232,12 +232,12 @@ type CoreSchema = {
     windows_services: JSONColumnType<readonly WindowsService[]> | null
     last_checked_at: Instant
   }
-  device_apps: Listed & {
+  device_apps: ListColumns & {
     id: Generated<number>
     device_id: number
     installed_app: string
   }
-  assets: Listed & {
+  assets: ListColumns & {
     id: Generated<number>
     account_id: number
     device_id: number | null
@@ -253,7 +253,7 @@ type CoreSchema = {
     external_id: string | null
     external_owner_id: string | null
   }
-  asset_class_types: Stamped & {
+  asset_class_types: Timestamps & {
     id: Generated<number>
     account_id: number
     asset_id: number

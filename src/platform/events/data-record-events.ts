@@ -10,7 +10,7 @@ type Kind = {
   readonly noun: string
 }
 
-type Written = Kind & {
+type RecordEvent = Kind & {
   /** The target of the event; by default the connection. */
   readonly target?: Target
   /** The keys of the records; the first of them if `count` says that there are more. */
@@ -19,7 +19,7 @@ type Written = Kind & {
 }
 
 /** The event of one request that created, updated or removed records of a connection; none if there are no records. */
-export function dataRecordEvents(change: Change, written: Written): NewEvent[] {
+export function dataRecordEvents(change: Change, written: RecordEvent): NewEvent[] {
   const { connectionId, kind, keys, count = keys.length } = written
   if (count === 0) return []
   const { target = connectionTarget(connectionId) } = written

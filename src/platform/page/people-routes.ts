@@ -147,7 +147,7 @@ function accountOfForm(services: Services, request: FastifyRequest, { operator }
   return visibleAccount(services, operator, readId(field(request, 'account')) ?? nobodysId)
 }
 
-type Shown = {
+type PeopleListContext = {
   readonly account: Account
   readonly hasChoice: boolean
   readonly query: PeopleQuery
@@ -156,7 +156,7 @@ type Shown = {
   readonly news: FlashMessage | null
 }
 
-async function showPeople({ db, now }: Services, shown: Shown): Promise<Html> {
+async function showPeople({ db, now }: Services, shown: PeopleListContext): Promise<Html> {
   const { account, query, visit, reply, news } = shown
   const attempts = await recentAttempts(db, account.id, maxSyncsShown, now())
   // The header reloads the page like a `meta` element.

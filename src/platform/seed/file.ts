@@ -7,7 +7,7 @@ import { NewAudit, NewAuditRequest } from '../audits/audit-input.ts'
 import { SeedDocument } from './document.ts'
 import { LibraryDocument } from './library-document.ts'
 
-type Parsed = { readonly file: string; readonly noun: string; readonly document: unknown }
+type ParsedDocument = { readonly file: string; readonly noun: string; readonly document: unknown }
 
 const NamesLibrary = z.looseObject({ library: z.string() })
 
@@ -39,7 +39,7 @@ export async function readAuditRequest(file: string): Promise<NewAuditRequest> {
   return checked(NewAuditRequest, { file, noun: 'audit request', document: await readYaml(file, 'audit request') })
 }
 
-function checked<S extends z.ZodType>(schema: S, { file, noun, document }: Parsed): z.output<S> {
+function checked<S extends z.ZodType>(schema: S, { file, noun, document }: ParsedDocument): z.output<S> {
   const parsed = schema.safeParse(document)
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the document'}: ${message}`)

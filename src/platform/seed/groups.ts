@@ -5,12 +5,12 @@ import type { PlatformSchema } from '../core/schema.ts'
 import { operatorActor } from '../events/store-events.ts'
 import type { SeedPolicy, SeedProvider, SeedWorkspace } from './account-document.ts'
 
-type Seeding = { readonly accountId: number; readonly now: Date }
+type SeedContext = { readonly accountId: number; readonly now: Date }
 
 /** Adds the identity providers and groups that the account lacks. Their members must exist. */
 export async function seedGroups(
   trx: Kysely<PlatformSchema>,
-  { accountId, now }: Seeding,
+  { accountId, now }: SeedContext,
   providers: readonly SeedProvider[] = [],
 ): Promise<void> {
   const by = { accountId, actor: operatorActor('seed'), at: now }
@@ -25,7 +25,7 @@ export async function seedGroups(
 /** Adds the groups that the policies for groups lack. The policies and groups are there. */
 export async function seedPolicyGroups(
   trx: Kysely<PlatformSchema>,
-  { accountId }: Seeding,
+  { accountId }: SeedContext,
   policies: readonly SeedPolicy[],
 ): Promise<void> {
   for (const { name, groups } of policies.filter(({ assignedTo }) => assignedTo === 'GROUP')) {
@@ -44,7 +44,7 @@ export async function seedPolicyGroups(
 /** Gives scopes to workspaces that have none. */
 export async function seedScopes(
   trx: Kysely<PlatformSchema>,
-  { accountId, now }: Seeding,
+  { accountId, now }: SeedContext,
   workspaces: readonly SeedWorkspace[],
 ): Promise<void> {
   for (const { name, scope = [] } of workspaces) {

@@ -15,7 +15,7 @@ import { seedLibrary } from './library.ts'
 
 const command = 'seed'
 
-type Seeding = { readonly accountId: number; readonly now: Date }
+type SeedContext = { readonly accountId: number; readonly now: Date }
 
 /** Adds the objects of a seed that do not exist, in one transaction. Existing ones do not change, so that a second time adds nothing. */
 export async function seed(
@@ -70,7 +70,7 @@ async function seedAccount(
 
 async function recordSeed(
   trx: Kysely<PlatformSchema>,
-  { accountId, now }: Seeding,
+  { accountId, now }: SeedContext,
   added: Readonly<Record<string, number>>,
 ): Promise<void> {
   const counts = Object.entries(added).filter(([, count]) => count > 0)
@@ -89,7 +89,7 @@ async function recordSeed(
 /** Stores the company of an account; returns false if the account has one. */
 async function seedCompany(
   trx: Kysely<PlatformSchema>,
-  { accountId, now }: Seeding,
+  { accountId, now }: SeedContext,
   company: SeedCompany,
 ): Promise<boolean> {
   const inserted = await trx
@@ -116,7 +116,7 @@ async function seedCompany(
 
 async function seedWorkspaces(
   trx: Kysely<PlatformSchema>,
-  { accountId, now }: Seeding,
+  { accountId, now }: SeedContext,
   workspaces: readonly SeedWorkspace[],
 ): Promise<number> {
   const rows = workspaces.map(({ name, primary, description, howItWorks, url }) => ({
@@ -136,7 +136,7 @@ async function seedWorkspaces(
 // Their status is UNKNOWN until the identity sync finds an HR record for them.
 async function seedPeople(
   trx: Kysely<PlatformSchema>,
-  { accountId, now }: Seeding,
+  { accountId, now }: SeedContext,
   people: SeedAccount['people'],
 ): Promise<number> {
   const rows = people.map(({ email, firstName, lastName, title, roles }) => ({
@@ -170,7 +170,7 @@ async function seedPeople(
 /** Adds the custom fields whose names are new in the account. */
 async function seedCustomFields(
   trx: Kysely<PlatformSchema>,
-  { accountId, now }: Seeding,
+  { accountId, now }: SeedContext,
   customFields: readonly SeedCustomField[],
 ): Promise<void> {
   if (customFields.length === 0) return
@@ -206,7 +206,7 @@ async function seedCustomFields(
 /** Adds missing audits and requests. Their workspaces, people and controls must exist. */
 async function seedAudits(
   trx: Kysely<PlatformSchema>,
-  { accountId, now }: Seeding,
+  { accountId, now }: SeedContext,
   workspaces: readonly SeedWorkspace[],
 ): Promise<void> {
   for (const { name, audits } of workspaces.filter((workspace) => workspace.audits.length > 0)) {

@@ -8,7 +8,7 @@ import { catalogueIds, requirementIds } from './library.ts'
 type Trx = Kysely<PlatformSchema>
 type WorkspaceContext = { readonly accountId: number; readonly workspaceId: number; readonly now: Date }
 type Template = Selectable<PlatformSchema['control_templates']>
-type Added = { readonly id: number; readonly control: SeedControl }
+type NewControl = { readonly id: number; readonly control: SeedControl }
 
 /** Adds the controls whose codes are new in the workspace, with their owners, notes and mappings. */
 export async function seedWorkspaceControls(
@@ -23,7 +23,11 @@ export async function seedWorkspaceControls(
   await addDefaults(trx, workspace, added)
 }
 
-async function addControls(trx: Trx, workspace: WorkspaceContext, controls: readonly SeedControl[]): Promise<Added[]> {
+async function addControls(
+  trx: Trx,
+  workspace: WorkspaceContext,
+  controls: readonly SeedControl[],
+): Promise<NewControl[]> {
   const templates = await templatesOf(trx, controls)
   const rows = await addRows(
     trx,
@@ -73,7 +77,7 @@ function controlRow(
   }
 }
 
-async function addPeople(trx: Trx, { accountId, now }: WorkspaceContext, added: readonly Added[]): Promise<void> {
+async function addPeople(trx: Trx, { accountId, now }: WorkspaceContext, added: readonly NewControl[]): Promise<void> {
   const userId = await usersByEmail(
     trx,
     accountId,
@@ -117,7 +121,7 @@ async function usersByEmail(
 async function addProofs(
   trx: Trx,
   { accountId, workspaceId }: WorkspaceContext,
-  added: readonly Added[],
+  added: readonly NewControl[],
 ): Promise<void> {
   const policyId = await idsByName(trx, 'policies', sql`account_id = ${accountId}`)
   const testId = await idsByName(trx, 'tests', sql`workspace_id = ${workspaceId}`)
@@ -183,7 +187,7 @@ function requireId(ids: ReadonlyMap<string, number>, noun: string): (name: strin
 async function addDefaults(
   trx: Trx,
   { accountId, workspaceId }: WorkspaceContext,
-  added: readonly Added[],
+  added: readonly NewControl[],
 ): Promise<void> {
   const without = (list: 'policies' | 'tests' | 'evidence' | 'requirements') =>
     added.filter(({ control }) => control[list] === undefined).map(({ id }) => id)

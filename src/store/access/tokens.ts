@@ -24,7 +24,7 @@ export type Token = {
 }
 
 /** A presented token, and why it is no longer valid; `ended` is null while it is valid. */
-type Shown = { readonly token: Token; readonly ended: 'expired' | 'revoked' | null }
+type TokenCheck = { readonly token: Token; readonly ended: 'expired' | 'revoked' | null }
 
 /** People and secret scanners recognise a leaked token by this prefix. */
 const prefix = 'rct_'
@@ -100,7 +100,7 @@ export async function revokeToken(
 }
 
 /** Finds the token with this text; null if no such token was created here. */
-export async function findToken(db: Db, text: string, now: Date): Promise<Shown | null> {
+export async function findToken(db: Db, text: string, now: Date): Promise<TokenCheck | null> {
   if (!isToken(text)) return null
   const row = await db.selectFrom('access_tokens').selectAll().where('hash', '=', hashOf(text)).executeTakeFirst()
   if (!row) return null

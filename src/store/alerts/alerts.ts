@@ -17,7 +17,7 @@ export type Alert = Condition & {
 }
 
 /** What one channel was notified of. */
-type Notified = {
+type ChannelNotifications = {
   readonly channel: string
   readonly sent: number
   readonly notifiedAt: Date | null
@@ -27,7 +27,7 @@ type Notified = {
 }
 
 /** An open alert with the state of each channel. */
-export type OpenAlert = Alert & { readonly notified: readonly Notified[] }
+export type OpenAlert = Alert & { readonly notified: readonly ChannelNotifications[] }
 
 /** Which alerts a channel takes; null: all. */
 export type ChannelFilter = {
@@ -156,7 +156,7 @@ export function toAlert(row: AlertRow): Alert {
   }
 }
 
-function toNotified(row: Selectable<StoreSchema['notifications']>): Notified {
+function toNotified(row: Selectable<StoreSchema['notifications']>): ChannelNotifications {
   return {
     channel: row.channel,
     sent: row.sent,

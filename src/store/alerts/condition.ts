@@ -92,7 +92,7 @@ type PushedFreshness = { readonly connection: string; readonly requestedSince: D
 export type Find = (db: Db, settings: ConditionSettings) => Promise<Condition[]>
 
 /** How many people wait, and how many of them are leavers. */
-export type Waiting = { readonly people: number; readonly leavers: number }
+export type WaitingCounts = { readonly people: number; readonly leavers: number }
 
 /** A time for a reader, to the minute. */
 export function minute(at: Date): string {
@@ -100,7 +100,7 @@ export function minute(at: Date): string {
 }
 
 /** How many people wait, as a text. */
-export function peopleText({ people, leavers }: Waiting): string {
+export function peopleText({ people, leavers }: WaitingCounts): string {
   const all = pluralizePeople(people)
   return leavers === 0 ? all : `${all} (${leavers} ${leavers === 1 ? 'leaver' : 'leavers'})`
 }

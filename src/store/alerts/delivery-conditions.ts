@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { pluralizePeople } from '../../identity/pluralize.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
 import type { Db } from '../schema.ts'
-import { type Condition, type ConditionSettings, peopleText, type Waiting } from './condition.ts'
+import { type Condition, type ConditionSettings, peopleText, type WaitingCounts } from './condition.ts'
 
 const leaverKinds = sql`('leave', 'correct')`
 
@@ -20,7 +20,7 @@ const stillDue = sql`runs.state = 'delivering' and deliveries.state = 'due' and 
 
 /** Blocked connections. A connection that is no longer configured is included while a run of it is delivering. */
 export async function blocked(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
-  const { rows } = await sql<{ name: string; code: string | null; reason: string; since: Date } & Waiting>`
+  const { rows } = await sql<{ name: string; code: string | null; reason: string; since: Date } & WaitingCounts>`
     select name, coalesce(blocked_code, blocked_status::text) as code, coalesce(blocked_reason, '') as reason,
       blocked_at as since, waiting.people, waiting.leavers
     from connections cross join lateral (
@@ -36,7 +36,7 @@ export async function overdue(db: Db, { connections, overdueMinutes, now }: Cond
   const latest = new Date(now.getTime() - overdueMinutes * 60_000)
   const due = sql`case when deliveries.lease is null then deliveries.due_at end`
   const { rows } = await sql<
-    { name: string; code: string | null; failure: string | null; since: Date; runId: string } & Waiting
+    { name: string; code: string | null; failure: string | null; since: Date; runId: string } & WaitingCounts
   >`
     with late as (
       select deliveries.*, runs.connection, coalesce(failing_since, ${due}) as since
@@ -62,7 +62,7 @@ const repeatedMinutes = 5
 /** Batches whose attempts never finish, e.g. because two processes keep taking them over or the process keeps crashing. */
 export async function repeated(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
   const within = sql`make_interval(mins => ${sql.lit(repeatedMinutes)})`
-  const { rows } = await sql<{ name: string; since: Date; runId: string } & Waiting>`
+  const { rows } = await sql<{ name: string; since: Date; runId: string } & WaitingCounts>`
     with repeated as (
       select deliveries.*, runs.connection, attempted.since
       from deliveries join runs on runs.id = deliveries.run_id
@@ -88,7 +88,7 @@ export async function repeated(db: Db, { connections, now }: ConditionSettings):
 
 /** Leavers that the platform refuses or fails to process. Other refusals do not raise an alert. */
 export async function problems(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
-  const { rows } = await sql<{ name: string; since: Date } & Waiting>`
+  const { rows } = await sql<{ name: string; since: Date } & WaitingCounts>`
     select connection as name, min(first_at) as since, count(*)::int as people, count(*)::int as leavers
     from problems where kind in ${leaverKinds} and connection = any(${connections})
     group by connection`.execute(db)

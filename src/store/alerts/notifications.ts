@@ -55,7 +55,7 @@ export async function claimNotifications(
 }
 
 /** The notifications of one message, with the time of the reminder for each alert. */
-type Sent = {
+type SentMessage = {
   readonly claims: readonly (ClaimedNotification & { readonly remindAt: Date })[]
   /** What failed although the message was sent, e.g. one of several recipients does not exist. */
   readonly failure?: string | null
@@ -66,7 +66,7 @@ type Sent = {
  * Records that the notifications were sent in one message. The next one is a reminder or says that the condition is over. False: another
  * process has taken them over.
  */
-export async function recordSent(db: Db, { claims, failure = null, now }: Sent): Promise<boolean> {
+export async function recordSent(db: Db, { claims, failure = null, now }: SentMessage): Promise<boolean> {
   const [first] = claims
   if (!first) return false
   const { channel } = first

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { type Condition, type ConditionSettings, minute, type Waiting } from './condition.ts'
+import { type Condition, type ConditionSettings, minute, type WaitingCounts } from './condition.ts'
 
 /** Held runs that wait for an approval. */
 export async function held(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
@@ -13,7 +13,7 @@ export async function held(db: Db, { connections, now }: ConditionSettings): Pro
       runId: string
       runs: number
       expiresAt: Date | null
-    } & Waiting
+    } & WaitingCounts
   >`
     select distinct on (runs.connection) runs.connection as name, runs.id as "runId", coalesce(runs.reason, '') as reason,
       runs.expires_at as "expiresAt",
@@ -48,7 +48,7 @@ function expiryText(expiresAt: Date | null, now: Date): string {
 
 /** Held runs whose plan has expired or will soon: in the last third of its time, at most one day before. */
 export async function expiring(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
-  const { rows } = await sql<{ name: string; runId: string; since: Date; expiresAt: Date } & Waiting>`
+  const { rows } = await sql<{ name: string; runId: string; since: Date; expiresAt: Date } & WaitingCounts>`
     with held as (
       select *, expires_at - least(interval '1 day', (expires_at - coalesce(started_at, created_at)) / 3) as ending_at
       from runs where state = 'held' and connection = any(${connections})

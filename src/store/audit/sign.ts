@@ -8,19 +8,19 @@ import { type Details, entryText } from './trail.ts'
 type End = { readonly ordinal: number; readonly hash: string; readonly head: Checkpoint | null }
 
 /** Why nothing may be appended: a new signature would vouch for a change that somebody else has made. */
-type Broken = { readonly kind: 'broken'; readonly reason: string }
+type BrokenTrail = { readonly kind: 'broken'; readonly reason: string }
 
-type Sealed =
+type SignResult =
   | {
       readonly kind: 'sealed'
       readonly entries: number
       readonly head: Checkpoint | null
       /** What is pending but cannot be signed: entries without a valid MAC, or copies. */
-      readonly waiting: Waiting | null
+      readonly waiting: PendingEntries | null
     }
   /** Another process is signing. */
   | { readonly kind: 'busy' }
-  | Broken
+  | BrokenTrail
 
 /** The key of the advisory lock; the number spells SEAL. */
 const lockKey = 0x5345414c
@@ -29,12 +29,12 @@ const atOnce = 1000
 const pageSize = 1000
 
 /** The pending entries. While it is unchanged, no entry was added. */
-export type Waiting = { readonly count: number; readonly newest: string | null }
+export type PendingEntries = { readonly count: number; readonly newest: string | null }
 
 type SigningInput = {
   readonly key: AuditKey
   readonly kept: Checkpoint | null
-  readonly unsigned?: Waiting | null
+  readonly unsigned?: PendingEntries | null
   readonly now: Date
 }
 
@@ -43,11 +43,11 @@ type SigningInput = {
  * is the checkpoint that this installation signed last, stored outside the database. `unsigned` is what was pending when nothing could be
  * signed; it is not checked again until another entry arrives.
  */
-export async function signPending(db: Db, { key, kept, unsigned = null, now }: SigningInput): Promise<Sealed> {
+export async function signPending(db: Db, { key, kept, unsigned = null, now }: SigningInput): Promise<SignResult> {
   const waiting = await readPending(db)
   const isKnown = unsigned !== null && waiting.count === unsigned.count && waiting.newest === unsigned.newest
   if (waiting.count === 0 || isKnown) return { kind: 'sealed', entries: 0, head: null, waiting }
-  return await db.transaction().execute(async (tx): Promise<Sealed> => {
+  return await db.transaction().execute(async (tx): Promise<SignResult> => {
     const { rows } = await sql<{ isOurs: boolean }>`select pg_try_advisory_xact_lock(${lockKey}) as "isOurs"`.execute(
       tx,
     )
@@ -203,8 +203,8 @@ async function append(tx: Db, { end, entries, keys, now }: ChainAddition): Promi
   return head
 }
 
-async function readPending(db: Db): Promise<Waiting> {
-  const { rows } = await sql<Waiting>`
+async function readPending(db: Db): Promise<PendingEntries> {
+  const { rows } = await sql<PendingEntries>`
     select count(*)::int as count, max(id)::text as newest from audit_pending`.execute(db)
   return rows[0] ?? { count: 0, newest: null }
 }

@@ -7,12 +7,12 @@ import { keyReplacementIn } from './sign.ts'
 import { readEntry } from './trail.ts'
 
 /** The result of verifying the whole trail. */
-export type Verified = AuditVerification
+export type VerificationResult = AuditVerification
 
-type RestoreEntry = NonNullable<Verified['restored']>
+type RestoreEntry = NonNullable<VerificationResult['restored']>
 
 /** What is known outside the database. */
-type Trusted = {
+type TrustAnchor = {
   /** The public key that must have signed the newest checkpoint. */
   readonly publicKey: string
   /** The checkpoint that was signed here last; null: none is stored. */
@@ -26,7 +26,7 @@ type Row = { readonly ordinal: number; readonly entry: string; readonly hash: st
 const pageSize = 2000
 
 /** Verifies the whole trail from its beginning. Entries that arrive meanwhile are left for the next call. */
-export async function verifyTrail(db: Db, { publicKey, kept, key }: Trusted): Promise<Verified> {
+export async function verifyTrail(db: Db, { publicKey, kept, key }: TrustAnchor): Promise<VerificationResult> {
   const upTo = await lastOrdinals(db)
   const walked = await walk(db, { upTo: upTo.head, publicKey, kept })
   const pending = await lookAtPending(db, key)
@@ -55,7 +55,7 @@ type WalkInput = {
 async function walk(
   db: Db,
   { upTo, publicKey, kept }: WalkInput,
-): Promise<Pick<Verified, 'entries' | 'heads' | 'untiedUpTo' | 'restored'> & { wrong: Wrong | null }> {
+): Promise<Pick<VerificationResult, 'entries' | 'heads' | 'untiedUpTo' | 'restored'> & { wrong: Wrong | null }> {
   const ids = new Set<string>()
   let entries = 0
   let heads = 0

@@ -88,7 +88,7 @@ export async function connectionsToLearn(db: Db, { failedBefore }: { failedBefor
 }
 
 /** A person whose record on the platform is newer than in the restored store. */
-export type Learned = {
+export type NewerRecord = {
   readonly identityId: string
   readonly record: IdentityRecord
   readonly isNewLeaver: boolean
@@ -96,7 +96,7 @@ export type Learned = {
 
 type LearnedPeople = {
   readonly connection: string
-  readonly learned: readonly Learned[]
+  readonly learned: readonly NewerRecord[]
   /** Operators can state departures of the connection. */
   readonly canStateDepartures: boolean
   readonly knownUntil: Date

@@ -5,7 +5,7 @@ import { hasCome } from '../has-come.ts'
 import { maxRecentAttempts } from '../recent-attempts.ts'
 import type { Db } from '../schema.ts'
 import { isProcessAlive, type Lease, withoutLease } from '../workers/leases.ts'
-import { type Pending, type PendingRow, pendingOf, pendingRows, type Step } from './pending.ts'
+import { type PendingBatch, type PendingRow, pendingOf, pendingRows, type Step } from './pending.ts'
 
 const deliveryKinds = ['upsert', 'update', 'delete', 'session'] as const
 /** The kinds of requests by which batches are delivered. */
@@ -32,10 +32,10 @@ export type ClaimedDelivery = {
   /** The session whose completion an earlier attempt requested. */
   readonly session: string | null
   /** The remaining changes if they were read with the claim; otherwise null. */
-  readonly pending: Pending | null
+  readonly pending: PendingBatch | null
 }
 
-type Claimed = Omit<ClaimedDelivery, 'pending'>
+type ClaimWithoutPending = Omit<ClaimedDelivery, 'pending'>
 /** The columns of a claim without remaining changes. */
 type NoPending = { readonly [K in keyof PendingRow]: null }
 
@@ -67,7 +67,7 @@ async function claimFrom(
   // For a free batch, the same statement reads the remaining changes: its previous process wrote the last outcome before it released the
   // batch. A process that never released the batch may be writing an outcome right now, which this statement would not see.
   const read = pendingRows({ runId: sql`claimed.run_id`, batch: sql`claimed.batch`, where: sql`blocked_at is null` })
-  const { rows } = await sql<Claimed & (PendingRow | NoPending)>`${sql.raw(prepared)}
+  const { rows } = await sql<ClaimWithoutPending & (PendingRow | NoPending)>`${sql.raw(prepared)}
     with claimed as (
       update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1,
         recent_attempts = (array_prepend(${now}::timestamptz, deliveries.recent_attempts))[1:${sql.lit(maxRecentAttempts)}]

@@ -19,7 +19,7 @@ export type PendingChange = {
 }
 
 /** The remaining changes of a batch. */
-export type Pending = {
+export type PendingBatch = {
   readonly changes: readonly PendingChange[]
   /** Their records in the same order, in pieces. A comma and a line feed separate two records of a piece. */
   readonly records: readonly string[]
@@ -62,7 +62,7 @@ export function pendingRows(batch: {
 }
 
 /** Reads the remaining changes of a batch. */
-export async function pendingChanges(db: Db, { runId, batch }: Batch): Promise<Pending> {
+export async function pendingChanges(db: Db, { runId, batch }: Batch): Promise<PendingBatch> {
   const read = pendingRows({ runId: sql`${runId}`, batch: sql`${batch}` })
   const { rows } = await sql<PendingRow>`${sql.raw(prepared)}${read}`.execute(db)
   return pendingOf(rows)
@@ -71,7 +71,7 @@ export async function pendingChanges(db: Db, { runId, batch }: Batch): Promise<P
 const usual = [null, null, null] as const
 
 /** Decodes the rows of `pendingRows`. */
-export function pendingOf(rows: readonly PendingRow[]): Pending {
+export function pendingOf(rows: readonly PendingRow[]): PendingBatch {
   const changes = rows.flatMap(({ ids, ...row }) => {
     const kinds = row.kinds.split(',') as ChangeKind[]
     const records = row.records.split(separator)

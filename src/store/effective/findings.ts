@@ -33,10 +33,14 @@ export type StoredFinding = {
 }
 
 /** A comparison: its number, and when it began. */
-type Seen = { readonly comparison: number; readonly at: Date }
+type ComparisonTime = { readonly comparison: number; readonly at: Date }
 
 /** Stores findings of one comparison. A known one keeps the time when it was first seen. */
-export async function storeFindings(db: Db, findings: readonly NewFinding[], { comparison, at }: Seen): Promise<void> {
+export async function storeFindings(
+  db: Db,
+  findings: readonly NewFinding[],
+  { comparison, at }: ComparisonTime,
+): Promise<void> {
   if (findings.length === 0) return
   const rows = findings.map((each) => ({
     ...each,

@@ -10,7 +10,7 @@ type ForeignPerson = Omit<ShownForeignPerson, 'ageSeconds'>
 type ForeignCursor = Pick<ForeignPerson, 'connection' | 'identityId'>
 
 /** A person in the list of the platform that the roster does not know. */
-export type Listed = { readonly identityId: string; readonly isSeparated: boolean }
+export type UnknownPerson = { readonly identityId: string; readonly isSeparated: boolean }
 
 /** The counts of a connection without such people. */
 export const noForeignPeople: ForeignCounts = { people: 0, separated: 0 }
@@ -20,7 +20,7 @@ const batchSize = 5000
 
 type ListedPeople = {
   readonly connection: string
-  readonly listed: readonly Listed[]
+  readonly listed: readonly UnknownPerson[]
   readonly now: Date
 }
 
@@ -117,19 +117,19 @@ export async function listForeign(db: Db, { connection, after, limit }: ForeignF
 export async function findForeign(
   db: Db,
   { connection, identityIds }: PeopleKeys,
-): Promise<ReadonlyMap<string, Listed>> {
-  const { rows } = await sql<Listed>`
+): Promise<ReadonlyMap<string, UnknownPerson>> {
+  const { rows } = await sql<UnknownPerson>`
     select listed.identity_id as "identityId", is_separated as "isSeparated"
     from ${foreign(connection)} and listed.identity_id = any(${identityIds})`.execute(db)
   return new Map(rows.map((listed) => [listed.identityId, listed]))
 }
 
 /** Where HR names a person without an accepted statement: an unreadable or future row, or a held plan that has them as employed. */
-type Named = { readonly identityId: string; readonly hasRow: boolean; readonly heldRun: string | null }
+type NamedByHr = { readonly identityId: string; readonly hasRow: boolean; readonly heldRun: string | null }
 
 /** Those of these people that HR names without an accepted statement. */
-export async function findNamed(db: Db, { connection, identityIds }: PeopleKeys): Promise<readonly Named[]> {
-  const { rows } = await sql<Named>`
+export async function findNamed(db: Db, { connection, identityIds }: PeopleKeys): Promise<readonly NamedByHr[]> {
+  const { rows } = await sql<NamedByHr>`
     select * from (
       select listed.identity_id as "identityId", ${hasRow} as "hasRow", (
         select runs.id from runs join plan_entries entry on entry.run_id = runs.id

@@ -4,7 +4,7 @@ import type { RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
 /** The header of an index, without its parts. */
-type Sealed = { readonly head: string; readonly seal: Buffer }
+type IndexHeader = { readonly head: string; readonly seal: Buffer }
 
 /** A part is stored in pieces that fill a page of the database. A shorter piece ends its part. */
 const pieceBytes = 8000
@@ -26,7 +26,7 @@ export async function beginIndex(tx: Db, { runId, connection }: RunOfConnection)
 }
 
 /** An index in the database. */
-type StoredIndex = Sealed & {
+type StoredIndex = IndexHeader & {
   /** Maximum size of all parts together. */
   readonly bytesAtMost: number
   /** Passes the parts one after the other, in memory that is reused for the next one. */
@@ -99,7 +99,7 @@ export async function changedPeople(
  * Completes the index of a run, whose parts are stored already. `same`: it equals the index that the run read with. Null: no index. Call
  * it in the transaction that completes the plan.
  */
-export async function storeIndex(tx: Db, runId: string, index: Sealed | 'same' | null): Promise<void> {
+export async function storeIndex(tx: Db, runId: string, index: IndexHeader | 'same' | null): Promise<void> {
   if (index === null) return await dropIndex(tx, runId)
   if (index === 'same') {
     await sql`update export_indexes set is_same = true where run_id = ${runId}`.execute(tx)

@@ -20,10 +20,10 @@ export async function kindCounts(
   return Object.fromEntries(changeKinds.map((kind) => [kind, peopleByKind.get(kind) ?? 0])) as KindCounts
 }
 
-type Counted = { readonly counts: PlanCounts; readonly people: object }
+type PlanTotals = { readonly counts: PlanCounts; readonly people: object }
 
 /** Records the counts of a run whose plan was split, with the digest of what is in it now. */
-export async function recordCounts(tx: Db, runId: string, { counts, people }: Counted): Promise<void> {
+export async function recordCounts(tx: Db, runId: string, { counts, people }: PlanTotals): Promise<void> {
   const digest = await stagedDigest(tx, runId)
   await tx
     .updateTable('runs')

@@ -13,7 +13,7 @@ import { forgetInStatements } from '../statement/forget.ts'
 import { withoutValues } from './retain.ts'
 
 /** The person whose values are removed, and who requested it. */
-type Forgetting = {
+type ForgetRequest = {
   readonly connection: string
   readonly identityId: string
   readonly reason: string
@@ -28,7 +28,7 @@ type Forgetting = {
  * without them the next export would make the person a joiner. Returns the number of changes whose values were removed. Sends nothing to
  * the platform.
  */
-export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<number> {
+export async function forgetPerson(db: Db, forgetting: ForgetRequest): Promise<number> {
   const { connection, identityId, reason, by, now } = forgetting
   return await db.transaction().execute(async (tx) => {
     const active = await lockActiveRun(tx, connection)
@@ -92,7 +92,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
 const onlyLeaving = sql`case when desired is null then null
   else jsonb_build_object('identityId', desired -> 'identityId', 'separatedAt', coalesce(desired -> 'separatedAt', 'null')) end`
 
-async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forgetting): Promise<void> {
+async function refuseUnlessGone(tx: Db, { connection, identityId, today }: ForgetRequest): Promise<void> {
   const entry = await rosterEntry(tx, { connection, identityId })
   if (!entry) throw new Failure('not_found', `"${connection}" has no person ${identityId}`)
   const { rows } = await sql<{ runId: string }>`
@@ -124,7 +124,7 @@ async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forge
 /** A deleted user could no longer be deactivated by its sender, so a person whose return is under way is not forgotten. */
 async function refuseReturning(
   tx: Db,
-  { connection, identityId }: Pick<Forgetting, 'connection' | 'identityId'>,
+  { connection, identityId }: Pick<ForgetRequest, 'connection' | 'identityId'>,
   identityIds: readonly string[],
 ): Promise<void> {
   const returning = await lockUsersOf(tx, { connection, identityIds })
@@ -140,7 +140,7 @@ async function refuseReturning(
 /** Removes the findings about a person, and their addresses from those about others. */
 async function removeFromFindings(
   tx: Db,
-  { connection, identityId }: Pick<Forgetting, 'connection' | 'identityId'>,
+  { connection, identityId }: Pick<ForgetRequest, 'connection' | 'identityId'>,
 ): Promise<void> {
   await sql`
     delete from effective_findings
@@ -159,7 +159,7 @@ async function removeFromFindings(
 }
 
 /** Removes what faults and rejected events quote of the person. */
-async function removeQuotes(tx: Db, { connection, identityId }: Forgetting): Promise<void> {
+async function removeQuotes(tx: Db, { connection, identityId }: ForgetRequest): Promise<void> {
   await removeBodiesAbout(tx, { connection, identityId })
   await sql`
     delete from rejects using runs
@@ -178,7 +178,7 @@ async function removeQuotes(tx: Db, { connection, identityId }: Forgetting): Pro
  */
 async function removeBodiesAbout(
   tx: Db,
-  { connection, identityId }: Pick<Forgetting, 'connection' | 'identityId'>,
+  { connection, identityId }: Pick<ForgetRequest, 'connection' | 'identityId'>,
 ): Promise<void> {
   const ofOthers = sql`identity_id is distinct from ${identityId}`
   await sql`

@@ -11,7 +11,7 @@ import { removeUnstatedParts } from '../statement/forget.ts'
 export type Retention = { readonly valuesDays: number; readonly historyDays: number }
 
 /** What one call removed. */
-type Removed = {
+type RemovalCounts = {
   /** Runs that lost their values. */
   readonly runs: number
   /** Changes and rejected rows that lost their values. */
@@ -41,7 +41,7 @@ export async function removeExpired(
   db: Db,
   { valuesDays, historyDays, portions = portionsPerCall }: RetentionInput,
   now: Date,
-): Promise<Removed> {
+): Promise<RemovalCounts> {
   const before = new Date(now.getTime() - valuesDays * dayMs)
   let runs = 0
   let values = 0

@@ -238,10 +238,10 @@ function summarize(parts: Parts, { basis, exported: known, runId, connection, no
   return { ...statement, addsUp: differences.length === 0, differences, unaccounted: [...parts.unaccounted] }
 }
 
-type Counted = Pick<Statement, 'rows' | 'stated' | 'platform'>
+type StatementCounts = Pick<Statement, 'rows' | 'stated' | 'platform'>
 
 /** What does not add up, a sentence each. */
-function differencesOf({ rows, stated, platform }: Counted): string[] {
+function differencesOf({ rows, stated, platform }: StatementCounts): string[] {
   const unaccounted = stated.parts.unaccounted + platform.parts.unaccounted
   const known = total(stated.parts)
   const treated = rows === null ? 0 : total(rows.parts)

@@ -52,7 +52,7 @@ export async function firstRuns(db: Db, connections: readonly string[]): Promise
 }
 
 /** The departures of a connection that the platform acknowledged in a period. */
-export type Acknowledged = {
+export type AcknowledgedDepartures = {
   readonly connection: string
   readonly people: number
   /** The longest time from when a departure was known and its day was over, to its acknowledgement. */
@@ -60,8 +60,11 @@ export type Acknowledged = {
 }
 
 /** The departures that were acknowledged in a period, by connection. */
-export async function weekAcknowledged(db: Db, { connections, from, to }: Period): Promise<readonly Acknowledged[]> {
-  const { rows } = await sql<Acknowledged>`
+export async function weekAcknowledged(
+  db: Db,
+  { connections, from, to }: Period,
+): Promise<readonly AcknowledgedDepartures[]> {
+  const { rows } = await sql<AcknowledgedDepartures>`
     select connection, count(*)::int as people,
       greatest(0, max(extract(epoch from acknowledged_at - greatest(effective_at, first_seen_at))))::float8 as "slowestSeconds"
     from leavers

@@ -1,5 +1,5 @@
 import { Failure } from '../../errors.ts'
-import type { Enqueued } from '../../queue/jobs.ts'
+import type { JobRequest } from '../../queue/jobs.ts'
 import { type DueDelivery, dueDeliveries } from '../../store/deliveries/due.ts'
 import { dueRuns, formerRows } from '../../store/runs/claims.ts'
 import { waitingRunsOf } from '../../store/runs/runs.ts'
@@ -9,7 +9,7 @@ import type { SyncContext } from './context.ts'
 export const minRowsOfLongRun = 5000
 
 /** Adds jobs to the queue. They are only hints: if the queue is unreachable, the next sweep adds them again from the store. */
-export async function enqueue(ctx: SyncContext, jobs: readonly Enqueued[]): Promise<void> {
+export async function enqueue(ctx: SyncContext, jobs: readonly JobRequest[]): Promise<void> {
   try {
     await ctx.enqueue(jobs)
   } catch (error) {
@@ -46,7 +46,7 @@ export async function enqueueWaiting(ctx: SyncContext, connection: string): Prom
 export async function runJobs(
   { store: { db } }: Pick<SyncContext, 'store'>,
   runs: readonly { readonly runId: string; readonly jobId: string }[],
-): Promise<Enqueued[]> {
+): Promise<JobRequest[]> {
   const rows = await formerRows(
     db,
     runs.map(({ runId }) => runId),
@@ -63,7 +63,7 @@ export async function runJobs(
  * The job of a batch. Of runs with many batches, the second batch goes behind the first ones of all others, so that the smaller ones do not
  * wait for the largest. But departures and returns never wait for joiners and movers, of which there may always be more.
  */
-export function deliveryJob({ runId, batch, kind, jobId, isLong }: DueDelivery): Enqueued {
+export function deliveryJob({ runId, batch, kind, jobId, isLong }: DueDelivery): JobRequest {
   const job = { name: kind, payload: { runId, batch }, id: jobId }
   if (!isLong) return { ...job, line: 'short' }
   return { ...job, line: 'long batches', round: kind === 'upsert' ? batch : 0 }

@@ -3,10 +3,10 @@ import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import type { IdentityRecord } from '../../identity/record.ts'
 import { type ClaimedDelivery, stillHolds, storeStep } from '../../store/deliveries/claim.ts'
 import { type PersonOutcome, type RequestOutcome, recordOutcomes } from '../../store/deliveries/outcomes.ts'
-import type { Pending, PendingChange, Step } from '../../store/deliveries/pending.ts'
+import type { PendingBatch, PendingChange, Step } from '../../store/deliveries/pending.ts'
 import type { SyncContext } from '../context/context.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { isUncertain, mayBeCausedByRequest, type Refused, type Stop } from '../rate-limit/classify-answers.ts'
+import { isUncertain, mayBeCausedByRequest, type RefusedAnswer, type Stop } from '../rate-limit/classify-answers.ts'
 import { type Call, type Endpoint, request } from '../target/endpoint.ts'
 import { auditEntriesOf } from './audit-entries.ts'
 
@@ -17,7 +17,7 @@ export type Attempt = Endpoint & {
   /** A batch of updates with more people than this goes through the batch upsert. */
   readonly updateWave: number
   /** The changes that were due when it began; null until they are read. */
-  read: Pending | null
+  read: PendingBatch | null
   /** The same by key; built when first needed. */
   changes: ReadonlyMap<string, PendingChange> | null
   /** How many people of the batch are due. */
@@ -56,7 +56,7 @@ export type RecordText = { readonly identityId: string; readonly separatedAt: st
 /** The result for one record. `stored`: its leaving date on the platform afterwards. */
 export type PersonResult =
   | { readonly kind: 'taken'; readonly status: number; readonly stored: string | null }
-  | Refused
+  | RefusedAnswer
   /** The person is not there, or the platform does not have the operation. */
   | { readonly kind: 'missing' }
 

@@ -46,7 +46,7 @@ async function clearAndSet(
   attempt: Attempt,
   people: readonly Person[],
   { isCorrection, ifIgnored }: Pass,
-): Promise<Sent> {
+): Promise<SendResult> {
   const uncleared = new Set(people.filter((person) => isCorrection(person) && person.step !== 'cleared'))
   const others = people.filter((person) => !uncleared.has(person))
   // After a failure the two take turns: failing people in a row, who open the circuit, must not block the others forever.
@@ -64,12 +64,16 @@ async function clearAndSet(
   return { ignored: [...before.ignored, ...sent.ignored], stop: decisiveStop(stop, sent.stop) }
 }
 
-type Sent = { readonly ignored: readonly Person[]; readonly stop: Stop | null }
+type SendResult = { readonly ignored: readonly Person[]; readonly stop: Stop | null }
 
-const nothingSent: Sent = { ignored: [], stop: null }
+const nothingSent: SendResult = { ignored: [], stop: null }
 
 /** Sends the desired records. Returns the people whose date the platform ignored. */
-async function sendRecords(attempt: Attempt, ready: readonly Person[], ifIgnored: Pass['ifIgnored']): Promise<Sent> {
+async function sendRecords(
+  attempt: Attempt,
+  ready: readonly Person[],
+  ifIgnored: Pass['ifIgnored'],
+): Promise<SendResult> {
   const sentAt = attempt.ctx.now()
   const { results, stop } = await upsertOrUpdate(attempt, ready)
   const ignored: Person[] = []

@@ -11,7 +11,7 @@ import {
   asStop,
   classifyAnswer,
   classifyRefusal,
-  type Refused,
+  type RefusedAnswer,
   type Stop,
 } from '../rate-limit/classify-answers.ts'
 import { request, requireRecords } from '../target/endpoint.ts'
@@ -110,11 +110,17 @@ async function sessionsOf(attempt: Attempt, status: SessionState): Promise<reado
   }
 }
 
-type Staged = { readonly sent: number; readonly refused: ReadonlyMap<string, Refused> } | { readonly stop: Stop }
+type StageResult =
+  | { readonly sent: number; readonly refused: ReadonlyMap<string, RefusedAnswer> }
+  | { readonly stop: Stop }
 
 /** Uploads a set in batches, several at once. Ends with the first stop; refused records are gathered first. */
-async function stage(attempt: Attempt, session: string, set: AsyncIterable<readonly RecordText[]>): Promise<Staged> {
-  const refused = new Map<string, Refused>()
+async function stage(
+  attempt: Attempt,
+  session: string,
+  set: AsyncIterable<readonly RecordText[]>,
+): Promise<StageResult> {
+  const refused = new Map<string, RefusedAnswer>()
   const connection = attempt.ctx.connections.get(attempt.claim.connection)
   const limits = connection?.delivery ?? { batchSize: 1000, batchBytes: 1_000_000 }
   let sent = 0
@@ -174,7 +180,7 @@ async function* batchesOf(
 type Upload = {
   readonly session: string
   readonly people: readonly RecordText[]
-  readonly refused: Map<string, Refused>
+  readonly refused: Map<string, RefusedAnswer>
 }
 
 /** Uploads records. A batch that is refused as a whole is halved until the refused records are alone. Returns how many the platform took. */
@@ -291,10 +297,10 @@ async function recordAll(attempt: Attempt, pending: readonly PendingChange[], se
 async function recordRefusals(
   attempt: Attempt,
   pending: readonly PendingChange[],
-  { refused, sentAt }: { refused: ReadonlyMap<string, Refused>; sentAt: Date },
+  { refused, sentAt }: { refused: ReadonlyMap<string, RefusedAnswer>; sentAt: Date },
 ): Promise<void> {
   const [first] = refused
-  const others: Refused = {
+  const others: RefusedAnswer = {
     kind: 'refused',
     code: 'session_refused',
     status: first?.[1].status ?? 0,

@@ -5,7 +5,7 @@ import {
   blockedBy,
   classifyAnswer,
   decisiveStop,
-  type Refused,
+  type RefusedAnswer,
   type Stop,
 } from '../rate-limit/classify-answers.ts'
 import { requireRecords } from '../target/endpoint.ts'
@@ -29,7 +29,7 @@ const splitPauseMs = 1000
 /** A person whose outcome the answer leaves open. `unchanged`: nothing differed, and only the leaving date is uncertain. */
 type OpenOutcome = { readonly person: RecordText; readonly unchanged: boolean }
 
-type Upserting = {
+type UpsertContext = {
   readonly attempt: Attempt
   readonly results: Map<string, PersonResult>
   readonly openOutcomes: OpenOutcome[]
@@ -57,17 +57,17 @@ export async function upsert(attempt: Attempt, people: readonly RecordText[]): P
 }
 
 /** Why a record cannot be upserted; null if it can. An upsert replaces everything that the platform has of a record. */
-function misfit(attempt: Attempt, person: RecordText): Refused | null {
+function misfit(attempt: Attempt, person: RecordText): RefusedAnswer | null {
   const fault = requireRecords(attempt).shape.faultOf(parseRecord(person), false)
   return fault && shapeRefusal(fault)
 }
 
 /** A record that the platform would refuse by its schema is not sent. */
-export function shapeRefusal({ reason }: ShapeFault): Refused {
+export function shapeRefusal({ reason }: ShapeFault): RefusedAnswer {
   return { kind: 'refused', code: 'record_misshapen', status: 0, message: reason }
 }
 
-async function upsertInto(into: Upserting, people: readonly RecordText[]): Promise<Stop | null> {
+async function upsertInto(into: UpsertContext, people: readonly RecordText[]): Promise<Stop | null> {
   const { attempt } = into
   let failure: Stop | null = null
   const groups = [people]
@@ -99,7 +99,7 @@ async function upsertInto(into: Upserting, people: readonly RecordText[]): Promi
   return failure ?? (into.failed === 0 ? null : itemsFailed(into.failed))
 }
 
-function refuse({ results }: Upserting, people: readonly RecordText[], refused: Refused): void {
+function refuse({ results }: UpsertContext, people: readonly RecordText[], refused: RefusedAnswer): void {
   for (const { identityId } of people) results.set(identityId, { ...refused, code: 'person_refused' })
 }
 
@@ -108,7 +108,7 @@ function firstParts({ claim }: Attempt): number {
   return 2 ** Math.min(claim.failures, 5)
 }
 
-function split(into: Upserting, people: readonly RecordText[], parts: number): (readonly RecordText[])[] {
+function split(into: UpsertContext, people: readonly RecordText[], parts: number): (readonly RecordText[])[] {
   const size = Math.ceil(people.length / parts)
   const groups = Array.from({ length: Math.ceil(people.length / size) }, (_, part) =>
     people.slice(part * size, (part + 1) * size),
@@ -163,7 +163,7 @@ type Item = {
 }
 
 /** Matches the items of an answer to the people by their position. */
-function matchItems(into: Upserting, people: readonly RecordText[], items: readonly Item[]): void {
+function matchItems(into: UpsertContext, people: readonly RecordText[], items: readonly Item[]): void {
   const { results, openOutcomes } = into
   // A list of another length, or with another person at any position, cannot be matched to the request: everybody is looked up.
   const isMatched = items.every(({ data }, position) => !data || data.identityId === people[position]?.identityId)
@@ -193,7 +193,7 @@ function itemsFailed(people: number): Stop {
   return { kind: 'retry', code: 'item_failed', status: 'item_failed', message }
 }
 
-function splittingPaused({ status }: Refused): Stop {
+function splittingPaused({ status }: RefusedAnswer): Stop {
   const message = `the platform refuses whole batches (${status}); ${maxSplits} halves were tried, the rest goes on`
   return { kind: 'wait', code: 'splitting_paused', status, delayMs: splitPauseMs, message }
 }

@@ -110,10 +110,10 @@ type Work = CompareOptions & {
 }
 
 /** `isCompared`: there is a connection of people. */
-type Compared = { readonly findings: number; readonly requests: number; readonly isCompared: boolean }
+type ComparisonCounts = { readonly findings: number; readonly requests: number; readonly isCompared: boolean }
 
 /** Compares and stores the result. Null: another process has begun a newer comparison, so that this one is dropped. */
-async function compare(ctx: SyncContext, work: Work): Promise<Compared | null> {
+async function compare(ctx: SyncContext, work: Work): Promise<ComparisonCounts | null> {
   const { endpoint, lastSync, claimed, now, pageSize, maxLookUps = defaultMaxLookUps } = work
   const { db } = ctx.store
   const connections = await openConnections(ctx, endpoint)

@@ -170,12 +170,18 @@ function refuseDoubtful(
 }
 
 /** The digests of the IDs in a list, also of accounts out of scope, and how many accounts have a value of each property. */
-type Listed = { readonly listed: ReadonlySet<string>; readonly values: ReadonlyMap<string, number> }
+type ListSummary = { readonly listed: ReadonlySet<string>; readonly values: ReadonlyMap<string, number> }
 
 /** Refuses a list that lacks a column, all values of one, many accounts or the last ones of the list before. */
 function refuseLost(
   { accounts, list }: AccountList,
-  { before, feed, guards, listed, values }: Pick<ReadOptions, 'before'> & Pick<Directory, 'feed' | 'guards'> & Listed,
+  {
+    before,
+    feed,
+    guards,
+    listed,
+    values,
+  }: Pick<ReadOptions, 'before'> & Pick<Directory, 'feed' | 'guards'> & ListSummary,
 ): void {
   if (before === null) return
   const mapped = Object.keys(feed.mapping.record ?? {})

@@ -5,7 +5,7 @@ import type { EachKey } from './change-filter/export-index.ts'
 import type { MappedRows } from './map/map-rows.ts'
 
 /** How a plan treats the rows of an export. */
-type Treated = Pick<Intake, 'treatedRows' | 'treatments'>
+type TreatmentCounts = Pick<Intake, 'treatedRows' | 'treatments'>
 
 /**
  * Counts what an export holds, independently of the plan: its rows where the connector delivers them, and its keys before anything else is
@@ -37,7 +37,7 @@ export class IntakeCounter {
   /**
    * What was counted, once all rows were read, with how the plan treats the rows. `skippedKeys`: the keys of the rows that were skipped.
    */
-  result(treated: Treated, skippedKeys: EachKey = () => {}): Intake {
+  result(treated: TreatmentCounts, skippedKeys: EachKey = () => {}): Intake {
     const digest = new KeyDigest()
     skippedKeys((keys, start, end) => digest.add(keys, start, end))
     for (const key of this.#keys) digest.addText(key)

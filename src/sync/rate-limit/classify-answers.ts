@@ -16,12 +16,12 @@ import type { RequestFailure } from './budget.ts'
  */
 export type AnswerClass<T = unknown> =
   | { readonly kind: 'done'; readonly status: number; readonly body: T }
-  | Refused
+  | RefusedAnswer
   | { readonly kind: 'missing'; readonly code: DeliveryFailureCode; readonly status: number; readonly message: string }
   | Stop
 
 /** The platform refused a request, or a person in it. */
-export type Refused = {
+export type RefusedAnswer = {
   readonly kind: 'refused'
   readonly code: DeliveryFailureCode
   readonly status: number

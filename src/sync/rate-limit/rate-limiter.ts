@@ -107,13 +107,13 @@ async function withinCircuit<A extends AnyAnswer>(
   }
 }
 
-type Taken = { readonly isFailing: boolean }
+type BudgetGrant = { readonly isFailing: boolean }
 
 /** Returns a function that makes a request and records in the budget whether the platform answers. */
 function outageWatch(budget: Budget) {
   /** The newest request of this process failed; another process may have seen an answer since. */
   let isFailing = false
-  return async <A extends AnyAnswer>(request: () => Promise<A>, { isFailing: wasFailing }: Taken): Promise<A> => {
+  return async <A extends AnyAnswer>(request: () => Promise<A>, { isFailing: wasFailing }: BudgetGrant): Promise<A> => {
     const answer = await request()
     const failure = failureOf(answer)
     // An error of the budget must not replace the answer.
@@ -137,7 +137,7 @@ function windowOf(requestsPerMinute: number): Window {
   return { requests, ms: Math.ceil((requests * 60_000) / requestsPerMinute) }
 }
 
-async function take(budget: Budget, signal: AbortSignal): Promise<Taken> {
+async function take(budget: Budget, signal: AbortSignal): Promise<BudgetGrant> {
   for (;;) {
     signal.throwIfAborted()
     const { waitMs, isFailing } = await budget.take()

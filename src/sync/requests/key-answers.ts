@@ -22,7 +22,7 @@ type Keys = Pick<KeyChangeCandidate, 'former' | 'identityId'>
 type KeyStatement = { readonly connection: string; readonly same: boolean; readonly by: string }
 
 /** The number of answered pairs, of pairs that are too unclear, and of held plans that an approval makes again. */
-type Answered = { readonly answered: number; readonly unclear: number; readonly moved: number }
+type AnswerCounts = { readonly answered: number; readonly unclear: number; readonly moved: number }
 
 /**
  * Stores the answer of an operator about two keys: they name one person, who keeps the former key on the platform, or two people. An
@@ -31,7 +31,7 @@ type Answered = { readonly answered: number; readonly unclear: number; readonly 
 export async function answerKeys(
   ctx: SyncContext,
   { former, identityId, ...statement }: Keys & KeyStatement,
-): Promise<Answered> {
+): Promise<AnswerCounts> {
   const { name } = requireConnection(ctx, statement.connection)
   await ensureConnection(ctx.store.db, name)
   return await ctx.store.db.transaction().execute(async (tx) => {
@@ -46,7 +46,7 @@ export async function answerKeys(
 type CandidateAnswers = Pick<KeyStatement, 'same' | 'by'> & { readonly runId: string }
 
 /** Stores the same answer for all pairs of a held run. An unclear pair is never answered with "one person": an operator has to look at it. */
-export async function answerPairs(ctx: SyncContext, { runId, same, by }: CandidateAnswers): Promise<Answered> {
+export async function answerPairs(ctx: SyncContext, { runId, same, by }: CandidateAnswers): Promise<AnswerCounts> {
   const run = await getRun(ctx.store.db, runId)
   if (!run) throw new Failure('not_found', `there is no run ${runId}`)
   if (run.state !== 'held') throw new Failure('conflict', `run ${runId} is ${run.state}, not held`)
@@ -72,7 +72,7 @@ export async function answerPairs(ctx: SyncContext, { runId, same, by }: Candida
 export async function withdrawAnswer(
   ctx: SyncContext,
   { connection, former, identityId, by }: Keys & { connection: string; by: string },
-): Promise<Answered> {
+): Promise<AnswerCounts> {
   requireConnection(ctx, connection)
   return await ctx.store.db.transaction().execute(async (tx) => {
     await refuseWhilePlanning(tx, connection)
@@ -105,7 +105,7 @@ async function storeAnswers(
   tx: Db,
   answeredKeys: readonly Keys[],
   { connection, same, by, isCandidate }: KeyStatement & { readonly isCandidate: boolean },
-): Promise<Omit<Answered, 'unclear'>> {
+): Promise<Omit<AnswerCounts, 'unclear'>> {
   const known = await keyAnswers(tx, connection)
   const personOf = (key: string) => known.aliases.get(key)?.identityId ?? key
   const pairs = answeredKeys.map(({ former, identityId }) => {

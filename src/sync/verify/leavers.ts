@@ -34,9 +34,9 @@ type VerifyLeaversInput = {
   readonly signal: AbortSignal
 }
 type Finding = Omit<CheckResult, 'id'>
-type Addressed = LeaverCheck & { readonly email: string }
+type CheckWithEmail = LeaverCheck & { readonly email: string }
 /** The finding about one person, or why no further person can be read. */
-type Read = { readonly of: Finding } | { readonly stop: LeaverFinding }
+type CheckOutcome = { readonly of: Finding } | { readonly stop: LeaverFinding }
 
 /**
  * Verifies in the platform's personnel whether acknowledged departures of the people who are due have taken effect. It only reads, within the
@@ -59,7 +59,7 @@ export async function verifyLeavers(
   }
   const saveResults: SaveResults = (results) => recordCheckResults(db, results, now)
   try {
-    const people = claimed.filter((person): person is Addressed => person.email !== null)
+    const people = claimed.filter((person): person is CheckWithEmail => person.email !== null)
     await saveResults(claimed.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
     // A search has only the people of these connections, and may be some seconds old. The plain list has everybody as they are now.
     const targets = await Promise.all(connections.map((name) => targetOf(db, name)))
@@ -82,14 +82,14 @@ function nothing(finding: LeaverFinding): Finding {
 type SaveResults = (results: readonly CheckResult[]) => Promise<void>
 
 type Search = { readonly connectionIds: readonly number[]; readonly saveResults: SaveResults }
-type Refused = WalkInterrupted['answer']
+type RefusedAnswer = WalkInterrupted['answer']
 
 /** Saves results for the former people of these connections whom a search finds; returns the others, and everybody if it is refused. */
 async function readSearch(
   endpoint: Endpoint,
-  people: readonly Addressed[],
+  people: readonly CheckWithEmail[],
   { connectionIds, saveResults }: Search,
-): Promise<readonly Addressed[]> {
+): Promise<readonly CheckWithEmail[]> {
   if (connectionIds.length === 0) return people
   const list = (input: Parameters<Platform['client']['searchPersonnel']>[0]) =>
     request(endpoint, (client, options) => client.searchPersonnel(input, options))
@@ -101,9 +101,9 @@ async function readSearch(
 /** Saves results for the people in the list of former people; returns the others. */
 async function readList(
   endpoint: Endpoint,
-  people: readonly Addressed[],
+  people: readonly CheckWithEmail[],
   saveResults: SaveResults,
-): Promise<readonly Addressed[]> {
+): Promise<readonly CheckWithEmail[]> {
   const list = (input: Parameters<Platform['client']['listPersonnel']>[0]) =>
     request(endpoint, (client, options) => client.listPersonnel(input, options))
   const statuses = await readStatuses(walk(list, { query: formerPeople }), people)
@@ -127,8 +127,8 @@ type ListedPerson = { readonly employmentStatus: string; readonly user?: { reado
 /** The statuses of listed people by address in lower case, as far as `people` are among them; or the answer that ended the list. */
 async function readStatuses(
   listed: AsyncIterable<ListedPerson>,
-  people: readonly Addressed[],
-): Promise<{ readonly byEmail: ReadonlyMap<string, string> } | { readonly refused: Refused }> {
+  people: readonly CheckWithEmail[],
+): Promise<{ readonly byEmail: ReadonlyMap<string, string> } | { readonly refused: RefusedAnswer }> {
   const byEmail = new Map<string, string>()
   const missing = new Set(people.map(({ email }) => email.toLowerCase()))
   try {
@@ -146,11 +146,11 @@ async function readStatuses(
 }
 
 async function saveFormer(
-  people: readonly Addressed[],
+  people: readonly CheckWithEmail[],
   byEmail: ReadonlyMap<string, string>,
   saveResults: SaveResults,
-): Promise<readonly Addressed[]> {
-  const statusOf = ({ email }: Addressed): string | undefined => byEmail.get(email.toLowerCase())
+): Promise<readonly CheckWithEmail[]> {
+  const statusOf = ({ email }: CheckWithEmail): string | undefined => byEmail.get(email.toLowerCase())
   const gone = people.filter((person) => statusOf(person) !== undefined)
   await saveResults(gone.map((person) => ({ id: person.id, ...visible(statusOf(person) ?? '') })))
   return people.filter((person) => statusOf(person) === undefined)
@@ -158,7 +158,7 @@ async function saveFormer(
 
 async function readEach(
   endpoint: Endpoint,
-  people: readonly Addressed[],
+  people: readonly CheckWithEmail[],
   saveResults: SaveResults,
   employed: ReadonlyMap<string, string>,
 ): Promise<void> {
@@ -169,7 +169,11 @@ async function readEach(
   }
 }
 
-async function readOne(endpoint: Endpoint, { email }: Addressed, employed: ReadonlyMap<string, string>): Promise<Read> {
+async function readOne(
+  endpoint: Endpoint,
+  { email }: CheckWithEmail,
+  employed: ReadonlyMap<string, string>,
+): Promise<CheckOutcome> {
   const answer = await request(endpoint, (client, options) =>
     client.getPersonnel({ params: { personnelId: `email:${email}` }, query: {} }, options),
   )
@@ -181,7 +185,7 @@ async function readOne(endpoint: Endpoint, { email }: Addressed, employed: Reado
   const { employmentStatus: status, statusUpdatedAt } = classified.body
   if (isFormer(status)) return { of: visible(status) }
   const other = employed.get(email.toLowerCase())
-  const result = (finding: LeaverFinding, detail: string | null = null): Read => ({
+  const result = (finding: LeaverFinding, detail: string | null = null): CheckOutcome => ({
     of: { visible: false, status, finding, detail },
   })
   if (status === 'OUT_OF_SCOPE' || status === 'SERVICE_ACCOUNT') return result('out_of_scope')

@@ -1,5 +1,5 @@
 import type { RosterEntry } from '../../identity/record.ts'
-import { endLearning, findRestore, type Learned, recordLearned } from '../../store/connections/installation.ts'
+import { endLearning, findRestore, type NewerRecord, recordLearned } from '../../store/connections/installation.ts'
 import { type ReadBack, recordVerification, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db, Verification } from '../../store/schema.ts'
@@ -11,7 +11,7 @@ import { comparePerson } from './compare.ts'
 import { isForeign, openFindings } from './verify.ts'
 
 /** The result of looking a person up after a restore: the state on the platform, or newer facts that the store learns from it. */
-type Finding = { readonly verified: ReadBack } | { readonly learned: Learned }
+type Finding = { readonly verified: ReadBack } | { readonly learned: NewerRecord }
 
 /**
  * Learns from the platform what happened between the backup and the restore of a store. Nothing is planned before, because the desired state

@@ -1,5 +1,5 @@
 import type { RosterEntry } from '../../identity/record.ts'
-import { foreignToPlan, type Listed, storeForeign } from '../../store/foreign/people.ts'
+import { foreignToPlan, storeForeign, type UnknownPerson } from '../../store/foreign/people.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
 import { type ReadBack, recordVerification, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
@@ -90,7 +90,7 @@ export function isForeign(entry: RosterEntry | undefined): boolean {
 export function openFindings({ store: { db }, now }: SyncContext, { name }: SyncConnection, claim: ClaimedRun) {
   const counts = { lost: 0, changed: 0, foreign: 0, separated: 0 }
   const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
-  const foreign = new Map<string, Listed>()
+  const foreign = new Map<string, UnknownPerson>()
 
   function count(kind: keyof Differences, identityId: string): void {
     counts[kind]++

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Alerting, createAlerting, startAlerts } from '../../../src/daemon/alerts/alerts.ts'
+import { type AlertService, createAlerting, startAlerts } from '../../../src/daemon/alerts/alerts.ts'
 import type { AlertSettings } from '../../../src/daemon/config/channel.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { openDatabase } from '../../../src/database/database.ts'
@@ -33,7 +33,7 @@ function settingsFor(
 }
 
 /** One check for alert conditions, with all messages that follow from it. */
-async function turnOf(alerting: Alerting): Promise<void> {
+async function turnOf(alerting: AlertService): Promise<void> {
   await alerting.recordAndNotify()
   await alerting.idle()
 }

@@ -3,7 +3,7 @@ import { localControl } from '../../../src/cli/session/command-context.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import { conditionSettings } from '../../../src/daemon/alerts/freshness.ts'
 import { scheduleTasks } from '../../../src/daemon/schedules/scheduled-runs.ts'
-import { createSchedules, type Scheduled } from '../../../src/daemon/schedules/schedules.ts'
+import { type ConnectionSchedule, createSchedules } from '../../../src/daemon/schedules/schedules.ts'
 import { startWatches } from '../../../src/daemon/schedules/watches.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { readEntry } from '../../../src/store/audit/trail.ts'
@@ -13,7 +13,7 @@ import { lastRun, later, receive, terminated, webhookFeed } from '../../helpers/
 import { type Host, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 const schedule = { cron: '0 2 * * *', timeZone: 'Europe/Berlin' }
-const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule }
+const nightly: ConnectionSchedule = { connection: 'acme', purpose: 'read', schedule }
 const acme = { params: { connection: 'acme' } }
 const statement = { reason: 'HR moves to another system', by: 'ana' }
 

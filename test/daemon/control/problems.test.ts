@@ -3,14 +3,22 @@ import { localControl } from '../../../src/cli/session/command-context.ts'
 import { type Caller, machineCaller } from '../../../src/contract/control/access.ts'
 import type { BlockedPerson, Problem } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
-import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
+import type { ConnectionSchedule } from '../../../src/daemon/schedules/schedules.ts'
 import { readEntry } from '../../../src/store/audit/trail.ts'
 import { quietAlerts } from '../../helpers/alert-settings.ts'
 import { reach, refusing, withWrongKey } from '../../helpers/reach.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
-const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule: { cron: '0 2 * * *', timeZone: 'UTC' } }
-const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: { cron: '0 4 * * 0', timeZone: 'UTC' } }
+const nightly: ConnectionSchedule = {
+  connection: 'acme',
+  purpose: 'read',
+  schedule: { cron: '0 2 * * *', timeZone: 'UTC' },
+}
+const weekly: ConnectionSchedule = {
+  connection: 'acme',
+  purpose: 'verify',
+  schedule: { cron: '0 4 * * 0', timeZone: 'UTC' },
+}
 
 let host: Host
 beforeAll(async () => {
@@ -19,11 +27,11 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 /** A world with the control API. */
-async function open(...schedules: readonly Scheduled[]) {
+async function open(...schedules: readonly ConnectionSchedule[]) {
   return await openWith({ schedules })
 }
 
-type Opening = Partial<Parameters<typeof openWorld>[0]> & { readonly schedules?: readonly Scheduled[] }
+type Opening = Partial<Parameters<typeof openWorld>[0]> & { readonly schedules?: readonly ConnectionSchedule[] }
 
 async function openWith({ schedules = [], ...more }: Opening) {
   const { client } = await host.tenant()

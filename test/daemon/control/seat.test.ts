@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { localControl } from '../../../src/cli/session/command-context.ts'
 import type { Control } from '../../../src/cli/session/control-client.ts'
 import { machineCaller } from '../../../src/contract/control/access.ts'
-import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
+import type { ConnectionSchedule } from '../../../src/daemon/schedules/schedules.ts'
 import { readEntry } from '../../../src/store/audit/trail.ts'
 import { quietAlerts } from '../../helpers/alert-settings.ts'
 import { change, type Host, headers, openWorld, staff, startHost, type World, without } from '../../helpers/world.ts'
@@ -16,7 +16,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 /** A world with the control API as the console uses it. */
 async function open(
-  ...schedules: readonly Scheduled[]
+  ...schedules: readonly ConnectionSchedule[]
 ): Promise<World & { readonly control: Control; readonly asViewer: Control }> {
   const { client } = await host.tenant()
   const world = await openWorld({ client })

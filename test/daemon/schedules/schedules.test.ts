@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { byIdentityId } from '../../../src/contract/platform/hris-user-identities.ts'
 import { scheduleTasks } from '../../../src/daemon/schedules/scheduled-runs.ts'
 import {
+  type ConnectionSchedule,
   createSchedules,
   latestSlot,
   nextSlotAt,
   type Schedule,
-  type Scheduled,
   slotsWithin,
 } from '../../../src/daemon/schedules/schedules.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
@@ -23,11 +23,11 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule: berlin('30 2 * * *') }
-const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: berlin('0 4 * * 0') }
+const nightly: ConnectionSchedule = { connection: 'acme', purpose: 'read', schedule: berlin('30 2 * * *') }
+const weekly: ConnectionSchedule = { connection: 'acme', purpose: 'verify', schedule: berlin('0 4 * * 0') }
 
 /** A store with schedules, on which a daemon can be started repeatedly. */
-async function openNights(...scheduled: readonly Scheduled[]) {
+async function openNights(...scheduled: readonly ConnectionSchedule[]) {
   const { client } = await host.tenant()
   const world = await openWorld({ client })
   const missed: string[] = []

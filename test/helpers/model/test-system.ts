@@ -3,7 +3,7 @@ import type { KyselyPlugin } from 'kysely'
 import pg from 'pg'
 import { Failure } from '../../../src/errors.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
-import { type Enqueued, Postponed } from '../../../src/queue/jobs.ts'
+import { type JobRequest, Postponed } from '../../../src/queue/jobs.ts'
 import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
 import { makeOwedStatements, requestEventRuns, sweep } from '../../../src/sync/sync.ts'
 import { webhookFeed } from '../events.ts'
@@ -75,7 +75,7 @@ export async function openTestSystem({ host, at, setup }: { host: Host; at: stri
     return next
   }
 
-  async function reopen(kept: readonly Enqueued[]): Promise<void> {
+  async function reopen(kept: readonly JobRequest[]): Promise<void> {
     const { clock, source } = world
     world = await open()
     world.clock.now = clock.now
@@ -193,7 +193,7 @@ export async function openTestSystem({ host, at, setup }: { host: Host; at: stri
   }
   return system
 
-  async function attempt(job: Enqueued, signal: AbortSignal): Promise<void> {
+  async function attempt(job: JobRequest, signal: AbortSignal): Promise<void> {
     const atWork = life
     try {
       await world.workOn(job, signal)

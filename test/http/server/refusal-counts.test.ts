@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { countRefusals, type Refused } from '../../../src/http/server/refusal-counts.ts'
+import { countRefusals, type RefusalCount } from '../../../src/http/server/refusal-counts.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers())
 const unsigned = { subject: 'acme', reason: 'not signed' }
 
 test('the first refusal is reported at once, and the others of its minute with their number', () => {
-  const reports: Refused[] = []
+  const reports: RefusalCount[] = []
   using refusals = countRefusals((refused) => reports.push(refused))
 
   for (let times = 0; times < 500; times++) refusals.count({ ...unsigned, sender: '192.0.2.1' })
@@ -27,7 +27,7 @@ test('the first refusal is reported at once, and the others of its minute with t
 })
 
 test('a flood from many senders for many reasons takes a limited number of lines, and every refusal is counted', () => {
-  const reports: Refused[] = []
+  const reports: RefusalCount[] = []
   using refusals = countRefusals((refused) => reports.push(refused))
 
   for (let times = 0; times < 30_000; times++)
@@ -40,7 +40,7 @@ test('a flood from many senders for many reasons takes a limited number of lines
 })
 
 test('the remaining refusals are reported at the end', () => {
-  const reports: Refused[] = []
+  const reports: RefusalCount[] = []
   {
     using refusals = countRefusals((refused) => reports.push(refused))
     for (let times = 0; times < 3; times++) refusals.count({ ...unsigned, sender: '192.0.2.1' })

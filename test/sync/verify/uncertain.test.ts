@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../../src/errors.ts'
-import type { Enqueued } from '../../../src/queue/jobs.ts'
+import type { JobRequest } from '../../../src/queue/jobs.ts'
 import { connectionStates } from '../../../src/store/connections/connections.ts'
 import { claimDelivery } from '../../../src/store/deliveries/claim.ts'
 import { type Lease, takeLease } from '../../../src/store/workers/leases.ts'
@@ -110,14 +110,14 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
   })
 
   /** A run about E0003 up to its one batch, which is left to the test. */
-  async function batchAbout(world: World, title: string): Promise<Enqueued> {
+  async function batchAbout(world: World, title: string): Promise<JobRequest> {
     world.setExport(change(staff(10), { id: 'E0003', title }), nextNight)
     await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
     await world.workOn(taken(world))
     return taken(world)
   }
 
-  function taken(world: World): Enqueued {
+  function taken(world: World): JobRequest {
     const [job] = world.jobs.splice(0)
     if (!job) throw new Error('nothing was enqueued')
     return job

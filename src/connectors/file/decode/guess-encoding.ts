@@ -115,7 +115,7 @@ export function guessEncoding(bytes: Buffer): readonly EncodingGuess[] {
   }))
 }
 
-type Decoding = {
+type DecodedText = {
   readonly encoding: string
   readonly text: string
   /** Each word that has letters beyond ASCII, once. */
@@ -128,7 +128,7 @@ type Decoding = {
 }
 
 /** The decodings that no evidence refutes, one for each different text. */
-function plausibleDecodings(lines: Buffer): readonly Decoding[] {
+function plausibleDecodings(lines: Buffer): readonly DecodedText[] {
   const possible = Object.entries(candidates).flatMap(([encoding, alphabets]) => {
     const text = iconv.decode(lines, encoding)
     return undecodable.test(text) ? [] : [decodingOf(encoding, text, alphabets)]
@@ -154,7 +154,7 @@ function linesBeyondAscii(bytes: Buffer): string {
   return [...lines].join('\n')
 }
 
-function decodingOf(encoding: string, text: string, alphabets: readonly RegExp[]): Decoding {
+function decodingOf(encoding: string, text: string, alphabets: readonly RegExp[]): DecodedText {
   const all = [...new Set(text.match(wordsOf))]
   const words = all.filter((word) => lettersOf(word) !== '' || misread.test(word))
   const impossible = words.filter(isImpossible)
@@ -182,7 +182,7 @@ function lettersOf(word: string): string {
 }
 
 /** The largest share of every list that one language explains. */
-function shareOfLanguage({ alphabets }: Decoding, lists: readonly (readonly string[])[]): number {
+function shareOfLanguage({ alphabets }: DecodedText, lists: readonly (readonly string[])[]): number {
   const shares = (language: RegExp) => lists.map((words) => shareOf(words, language))
   return Math.max(...alphabets.map((language) => Math.min(...shares(language))))
 }

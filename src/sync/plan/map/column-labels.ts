@@ -1,13 +1,13 @@
 import { indexesOf } from '../../../identity/lint/watch.ts'
 import type { Observation, Reject } from '../../../identity/record.ts'
 
-type Mapped = Observation | Reject
+type MapResult = Observation | Reject
 
 /** Returns a function that names the columns of rejects as `labels` does, such as `C / Leaving date` of a sheet. */
 export function columnLabels(
   headers: readonly string[],
   labels: readonly string[] | undefined,
-): <M extends Mapped>(mapped: M) => M {
+): <M extends MapResult>(mapped: M) => M {
   if (labels === undefined) return (mapped) => mapped
   const ofReject = (reject: Reject): Reject => {
     const indexes = reject.column === null ? [] : indexesOf(reject.column, headers)

@@ -14,7 +14,7 @@ import type { Observation, Origin, Reject } from '../../../identity/record.ts'
 import type { FeedRules } from '../../context/context.ts'
 import { columnLabels } from './column-labels.ts'
 
-type Mapped = Extract<CompiledMapping, { readonly ok: true }>
+type ValidMapping = Extract<CompiledMapping, { readonly ok: true }>
 
 /** A row that is not about a person, such as totals. `identityId`: the value of the key column, if it could be a key. */
 type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
@@ -30,8 +30,8 @@ export type ReadableRows = Extract<MappedRows, { readonly ok: true }>
 
 /** Maps the rows of a reading to observations, and checks them for what an operator should know. */
 export type MappedRows =
-  | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'lacking' | 'parts'> & {
-      readonly cellsOf: (row: SourceRow) => ReturnType<Mapped['cellsOf']>
+  | (Pick<ValidMapping, 'ok' | 'columns' | 'mapped' | 'lacking' | 'parts'> & {
+      readonly cellsOf: (row: SourceRow) => ReturnType<ValidMapping['cellsOf']>
       /** The key that a row states, as HR writes it; null if it states none that can be read. */
       readonly keyOf: (row: SourceRow) => string | null
       readonly map: (row: SourceRow) => MappedRow
@@ -83,7 +83,7 @@ export function mapRows(reading: Reading, rules: FeedRules, options: MapOptions)
 function readableRows(
   { headers, mode, sparse = false, missingIsBlank, columnLabels: labels }: Reading,
   { mapping, traps, timeZone }: FeedRules,
-  compiled: Mapped,
+  compiled: ValidMapping,
   { now, aliases = noAnswers.aliases, sampleSize, addressOf = (email) => email }: MapOptions,
 ): ReadableRows {
   const { columns, mapped, lacking, parts } = compiled
