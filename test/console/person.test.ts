@@ -32,7 +32,7 @@ test.each<[string, Partial<Person>]>([
 test.each([
   ['stated by ana, not yet by HR', {}],
   ['stated by ana, not sent yet, not yet by HR', { isAccepted: false }],
-  ['stated by ana and waits for a second person, not yet by HR', { applies: false }],
+  ['stated by ana, waiting for a second person, not yet by HR', { applies: false }],
   ['stated by ana, who has to state it again, or another person, not yet by HR', { applies: false, isExpired: true }],
   ['stated by ana, by HR on 2026-12-31', { leavingDateOfHr: '2026-12-31' }],
   ['stated by ana, by HR without a day', { isInferredByHr: true }],

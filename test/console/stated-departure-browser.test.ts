@@ -117,7 +117,7 @@ test('two people state a departure, correct its day and withdraw it, and one alo
 
   expect(days).toEqual([null, null, '2026-11-20', '2026-11-20', '2026-11-19', '2026-11-19', null])
   expect(first).toContain('E0003 leaves on 2026-11-20 once a second person states it too.')
-  expect([again, typed]).toEqual([expect.stringContaining('wants another person to state it too'), 'I am sure'])
+  expect([again, typed]).toEqual([expect.stringContaining('requires another person to state it too'), 'I am sure'])
   expect(second).toContain('E0003 leaves on 2026-11-20.')
   expect(correction).toContain('E0003 leaves on 2026-11-19 once a second person states it too.')
   expect(withdrawal).toContain('The departure of E0003 applies until a second person withdraws it too.')

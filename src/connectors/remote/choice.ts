@@ -121,8 +121,8 @@ async function findFresh<File extends ExportFile>(
   return files.filter(({ version }) => !decided.has(version))
 }
 
-function oldestFirst(clock: ChoiceSettings): (one: ExportFile, other: ExportFile) => number {
-  const timeOf = (file: ExportFile) => timeOfFile(file, clock) ?? file.modifiedAtMs
+function oldestFirst(settings: ChoiceSettings): (one: ExportFile, other: ExportFile) => number {
+  const timeOf = (file: ExportFile) => timeOfFile(file, settings) ?? file.modifiedAtMs
   return (one, other) => timeOf(one) - timeOf(other) || compareNames(one.name, other.name)
 }
 

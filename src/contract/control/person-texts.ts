@@ -59,7 +59,7 @@ export function statementNote(stated: Omit<StatedDeparture, 'identityId'>): stri
           : ''
         : isExpired
           ? ', who has to state it again, or another person'
-          : ' and waits for a second person'
+          : ', waiting for a second person'
   const unsent = applies && !isAccepted ? ', not sent yet' : ''
   return `leaves on ${leavingDate}, stated by ${by}${second}${unsent}, ${statementOfHr(stated)}: ${reason}${proposalNote(stated)}`
 }

@@ -26,7 +26,7 @@ import {
 export type AuditService = {
   /** Appends committed entries to the log and signs them. Problems are reported as an event and do not interrupt the caller. */
   seal(): Promise<void>
-  /** Why acts are not signed; null where they are. */
+  /** Why audit entries are not signed; null if they are. */
   trouble(): string | null
   /** `publicKey`: PEM, instead of the key of this installation. */
   verify(options: { publicKey?: string }): Promise<VerificationResult>

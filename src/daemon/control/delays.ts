@@ -52,16 +52,16 @@ export function troubleText(
   { failing, pausedUntil }: Trouble,
   { nextAt, now }: { readonly nextAt: Date | null; readonly now: Date },
 ): string {
-  if (pausedUntil !== null) return `the platform asks for a pause (429) until ${clock(pausedUntil, now)}`
+  if (pausedUntil !== null) return `the platform asks for a pause (429) until ${timeText(pausedUntil, now)}`
   if (failing === null) return ''
   const { isAway, since, reason } = failing
-  const statement = `the platform ${isAway ? 'has not answered' : 'has failed'} since ${clock(since, now)} (${reason})`
+  const statement = `the platform ${isAway ? 'has not answered' : 'has failed'} since ${timeText(since, now)} (${reason})`
   if (nextAt === null) return statement
-  return `${statement}; next attempt ${nextAt <= now ? 'is due' : clock(nextAt, now)}`
+  return `${statement}; next attempt ${nextAt <= now ? 'is due' : timeText(nextAt, now)}`
 }
 
 /** The time of today, and the day with it on another. */
-function clock(time: Date, now: Date): string {
+function timeText(time: Date, now: Date): string {
   const [day, minute] = [time.toISOString().slice(0, 10), time.toISOString().slice(11, 16)]
   return day === now.toISOString().slice(0, 10) ? `${minute} UTC` : `${day} ${minute} UTC`
 }

@@ -8,7 +8,7 @@ import {
 } from '../../contract/control/leavers.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { clockOf, figuresOf, legs } from '../../identity/leaving-clock.ts'
+import { figuresOf, legs, measureDelays } from '../../identity/departure-times.ts'
 import type { OwnField } from '../../identity/record.ts'
 import { auditExcerpt } from '../../store/audit/excerpt.ts'
 import { keyOf } from '../../store/audit/key.ts'
@@ -77,20 +77,20 @@ export const leaverHandlers: Handlers<typeof leaverOperations, ControlContext & 
   },
 }
 
-/** The clock of a departure as the control API shows it. */
+/** A departure with its times and delays, as the control API shows it. */
 export function leaverView(
   { sync, monitored }: LeaverContext,
   { name, email, ...leaver }: StoredLeaver,
   { values }: { readonly values: boolean },
 ): Leaver {
   const boundHours = monitored.leaverBounds.get(leaver.connection) ?? defaultBoundHours
-  const clock = clockOf(leaver, { boundHours, now: sync.now() })
+  const delays = measureDelays(leaver, { boundHours, now: sync.now() })
   const finding = leaver.finding === null ? null : leaverFindings[leaver.finding]
   return {
     ...leaver,
     ...(values && { name, email }),
-    ...clock,
-    late: clock.late && !undone.has(leaver.state),
+    ...delays,
+    late: delays.late && !undone.has(leaver.state),
     findingText: finding?.text ?? null,
     helps: finding?.helps ?? null,
   }

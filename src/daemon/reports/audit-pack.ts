@@ -74,7 +74,7 @@ start and the end of this period. Rollcall made it at ${madeAt}.
 ${removedText(populations)}
   report.html      the report, to be read and printed; report.csv and report.json hold the same
   population/      the population of each connection, see step 4
-  audit.jsonl      the acts of the audit trail about these people and the
+  audit.jsonl      the audit entries about these people and the
                    population statements, with what proves them
   MANIFEST         the sha256 sum of each file
   MANIFEST.sig     the ed25519 signature of MANIFEST
@@ -97,11 +97,11 @@ folder). A pack with another key and another signature can be made by anybody, s
 
   sha256sum -c MANIFEST
 
-3. The acts in audit.jsonl are a part of the audit trail as it was signed. Read its lines in order, with "at" = 0 and "hash" = 64 zeros:
+3. The entries in audit.jsonl are a part of the audit trail as it was signed. Read its lines in order, with "at" = 0 and "hash" = 64 zeros:
 
   start   at = after, hash = hash
   entry   ordinal must be at + 1 and becomes at; hash = sha256(hash, line end, sha256(entry))
-  link    the same with digest in place of sha256(entry): an act about other people, which is not shown
+  link    the same with digest in place of sha256(entry): an entry about other people, which is not shown
   head    ordinal must be at, hash must be hash, and signature must be valid under key for five lines, each with a line end:
           "rollcall audit head", ordinal, previous, hash, at
 

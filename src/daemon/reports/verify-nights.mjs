@@ -1,13 +1,13 @@
 const dayMs = 24 * 3_600_000
 
 // What the audit trail says of the statements of a period, in one line. verify.mjs prints it and refuses nothing for it.
-export function nightsOf(folder, { acts, beside }) {
+export function nightsOf(folder, { entries, beside }) {
   const { from, to, madeAt } = JSON.parse(beside('report.json'))
   const [start, end] = ['start', 'end'].map((at) => JSON.parse(beside(`${folder}/statement-${at}.json`)))
   const removed = beside(`${folder}/removed.txt`).toString().split('\n').filter(Boolean).length
   const name = `${decodeURIComponent(folder.split('/')[1])}, ${from} to ${to}`
   if (!end) return `${name}: no statement, ${removed} removed`
-  const made = acts.filter(
+  const made = entries.filter(
     ({ act, connection, at }) =>
       act === 'statement.made' && connection === end.connection && at <= end.madeAt && (!start || at >= start.madeAt),
   )

@@ -1,11 +1,11 @@
 // Step 4 of HOW-TO-VERIFY.txt for the folder of one connection: verify.mjs calls it once each file is the one that was signed. Returns the
 // statements that are as they were signed and do not add up.
-export function verifyPopulation(folder, { acts, beside, sha, refuse }) {
+export function verifyPopulation(folder, { entries, beside, sha, refuse }) {
   const wrong = (why) => refuse(`${folder.split('/')[1]}: ${why}`)
   const linesOf = (name) => beside(`${folder}/${name}`).toString().split('\n').filter(Boolean)
   const sorted = (...names) => names.flatMap(linesOf).sort().join('\n')
   const [start, end] = ['start', 'end'].map((name) => JSON.parse(beside(`${folder}/statement-${name}.json`)))
-  const differing = [start, end].filter((one) => one && !verifyStatement(one, { acts, wrong }).addsUp)
+  const differing = [start, end].filter((one) => one && !verifyStatement(one, { entries, wrong }).addsUp)
   if (sorted('start.txt', 'entered.txt') !== sorted('end.txt', 'left.txt'))
     wrong('the start and who entered are not the end and who left')
   // Each cell with a text is quoted, and none holds a line end.
@@ -24,17 +24,17 @@ export function verifyPopulation(folder, { acts, beside, sha, refuse }) {
   return [...new Set(differing.map(({ runId }) => `the statement after run ${runId}`))]
 }
 
-function verifyStatement(statement, { acts, wrong }) {
+function verifyStatement(statement, { entries, wrong }) {
   const { runId, madeAt } = statement
   const of = `the statement after run ${runId}`
-  const act = acts.find((each) => each.runId === runId && each.at === madeAt && each.act === 'statement.made')
-  if (!act) wrong(`the audit trail has no entry of ${of}`)
+  const entry = entries.find((each) => each.runId === runId && each.at === madeAt && each.act === 'statement.made')
+  if (!entry) wrong(`the audit trail has no entry of ${of}`)
   const { addsUp, stated, platform, rows } = statement
   const counts = { exported: stated.exported, further: stated.further, stated: stated.parts, rows: rows?.delivered }
   const records = { records: platform.records, platform: platform.parts }
   const digests = { keys: statement.export?.keys, sha256: statement.export?.sha256 }
   for (const [name, value] of Object.entries({ addsUp, ...counts, ...records, ...digests }))
-    if (JSON.stringify(value ?? null) !== JSON.stringify(act.details[name] ?? null))
+    if (JSON.stringify(value ?? null) !== JSON.stringify(entry.details[name] ?? null))
       wrong(`"${name}" of ${of} is not that of the audit trail`)
   return statement
 }

@@ -14,7 +14,7 @@ const names = lines.map((line) => line.slice(66))
 for (const [index, name] of names.entries())
   if (sha(beside(name)) !== lines[index].slice(0, 64)) refuse(`${name} is not the file that was signed`)
 let [hash, at, proven, signer] = ['0'.repeat(64), 0, true, null]
-const acts = []
+const entries = []
 for (const line of beside('audit.jsonl').toString().split('\n').filter(Boolean)) {
   const it = JSON.parse(line)
   if (it.kind === 'start') {
@@ -31,7 +31,7 @@ for (const line of beside('audit.jsonl').toString().split('\n').filter(Boolean))
     if (it.ordinal !== at + 1) refuse(`entry ${at + 1} of the audit trail is missing`)
     hash = sha(`${hash}\n${it.kind === 'entry' ? sha(it.entry) : it.digest}`)
     ;[at, proven] = [it.ordinal, false]
-    if (it.kind === 'entry') acts.push(JSON.parse(it.entry))
+    if (it.kind === 'entry') entries.push(JSON.parse(it.entry))
   }
 }
 if (!proven) refuse(`no signature stands for entry ${at} of the audit trail`)
@@ -40,19 +40,19 @@ if (signer !== null && signer !== key.export({ type: 'spki', format: 'der' }).to
 const { verifyPopulation } = await import('./verify-population.mjs')
 const { nightsOf } = await import('./verify-nights.mjs')
 console.log(title.slice(2))
-const entries = readdirSync(new URL('.', import.meta.url), { recursive: true }).map((name) =>
+const present = readdirSync(new URL('.', import.meta.url), { recursive: true }).map((name) =>
   name.replaceAll('\\', '/'),
 )
 const isListed = (entry) => names.some((name) => name === entry || name.startsWith(`${entry}/`))
-const added = entries.filter((entry) => !isListed(entry) && !['MANIFEST', 'MANIFEST.sig', given].includes(entry))
+const added = present.filter((entry) => !isListed(entry) && !['MANIFEST', 'MANIFEST.sig', given].includes(entry))
 if (added.length > 0) console.log(`not in MANIFEST, so not part of the pack: ${JSON.stringify(added)}`)
 const folders = names
   .filter((name) => name.endsWith('/statement-end.json'))
   .map((name) => name.split('/').slice(0, -1).join('/'))
-for (const folder of folders) console.log(nightsOf(folder, { acts, beside }))
-const differing = folders.flatMap((folder) => verifyPopulation(folder, { acts, beside, sha, refuse }))
+for (const folder of folders) console.log(nightsOf(folder, { entries, beside }))
+const differing = folders.flatMap((folder) => verifyPopulation(folder, { entries, beside, sha, refuse }))
 const by = given ? '' : ' with the key beside the files, which anybody can make'
 const result = differing.length === 0 ? `valid${by}` : `authentic${by}, but ${differing.join(' and ')} does not add up`
-const checked = `the files are those that were signed, and ${acts.length} acts of the audit trail are as they were signed`
+const checked = `the files are those that were signed, and ${entries.length} audit entries are as they were signed`
 console.log(`${result}: ${checked}`)
 process.exitCode = differing.length === 0 ? 0 : 2

@@ -149,8 +149,8 @@ async function lookAtPending(db: Db, key: AuditKey | null): Promise<{ count: num
   const rows = await db.selectFrom('audit_pending').select(['entry', 'mac']).orderBy('id').execute()
   const foreign = key === null ? 0 : rows.filter(({ entry, mac }) => mac !== key.mac(entry)).length
   if (foreign === 0) return { count: rows.length, wrong: null }
-  const subject = foreign === 1 ? 'an act that waits' : `${foreign} acts that wait`
-  const finding = `${subject} for a place in the trail came from elsewhere, or from a process without the key`
+  const subject = foreign === 1 ? 'an entry that waits' : `${foreign} entries that wait`
+  const finding = `${subject} to be signed came from elsewhere, or from a process without the key`
   return { count: rows.length, wrong: wrong(null, finding) }
 }
 

@@ -3,7 +3,7 @@ import type { DeliveryFailureCode } from '../../contract/failures.ts'
 import { prepared } from '../../database/prepared.ts'
 import { recordAuditEntries } from '../audit/trail.ts'
 import { markInDoubt } from '../in-doubt.ts'
-import { updateLeaversOfBatch } from '../leavers/clock.ts'
+import { updateLeaversOfBatch } from '../leavers/record-departures.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
@@ -78,7 +78,7 @@ async function closeBatch(
     if (claim.hasProblems) await dropProblemsOfBatch(tx, claim)
     if (batchOutcome.leavers.length > 0) await updateLeaversOfBatch(claim, batchOutcome).execute(tx)
     if (others.length > 0) await updateChanges(claim, { ...batchOutcome, people: others }).execute(tx)
-    await recordAuditEntries(tx, batchOutcome.acts)
+    await recordAuditEntries(tx, batchOutcome.auditEntries)
     return counts
   })
 }

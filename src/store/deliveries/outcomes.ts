@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { IdentityRecord } from '../../identity/record.ts'
 import { type NewEntry, recordAuditEntries } from '../audit/trail.ts'
 import type { RunOfConnection } from '../keys.ts'
-import { recordLeaverOutcomes } from '../leavers/clock.ts'
+import { recordLeaverOutcomes } from '../leavers/record-departures.ts'
 import { oneByOne } from '../one-by-one.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
@@ -25,7 +25,7 @@ export type RequestOutcome = {
   /** The keys of those who have a leaving date. */
   readonly leavers: readonly string[]
   /** The entries for the audit trail. */
-  readonly acts: readonly NewEntry[]
+  readonly auditEntries: readonly NewEntry[]
 }
 
 /**
@@ -43,7 +43,7 @@ export async function recordOutcomes(db: Db, claim: ClaimedDelivery, outcome: Re
     await recordProblems(tx, claim, outcome)
     if (outcome.leavers.length > 0) await recordLeaverOutcomes(tx, claim, outcome)
     await countOutcomes(tx, claim)
-    await recordAuditEntries(tx, outcome.acts)
+    await recordAuditEntries(tx, outcome.auditEntries)
     return true
   })
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type LeaverFinding, type LeaverState, leaverFindings } from '../../contract/control/leavers.ts'
-import type { ClockTimes } from '../../identity/leaving-clock.ts'
+import type { DepartureTimes } from '../../identity/departure-times.ts'
 import type { OwnField } from '../../identity/record.ts'
 import { desiredName, desiredValue } from '../roster/names.ts'
 import type { Db, PreviousDate } from '../schema.ts'
@@ -9,7 +9,7 @@ import type { Db, PreviousDate } from '../schema.ts'
 const graceHours = 48
 
 /** A departure with its times and its state. */
-export type StoredLeaver = ClockTimes & {
+export type StoredLeaver = DepartureTimes & {
   readonly connection: string
   readonly identityId: string
   readonly name: string | null

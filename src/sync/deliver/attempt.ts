@@ -163,7 +163,7 @@ export async function saveOutcomes(attempt: Attempt, people: readonly PersonOutc
   if (people.length === 0) return
   const { ctx, claim } = attempt
   const now = ctx.now()
-  const acts = auditEntriesOf(people, {
+  const auditEntries = auditEntriesOf(people, {
     db: ctx.store.db,
     claim,
     changeOf: (identityId) => findChange(attempt, identityId),
@@ -171,7 +171,7 @@ export async function saveOutcomes(attempt: Attempt, people: readonly PersonOutc
   })
   // Only of these people: another one of the batch may have been refused by an earlier request of this attempt.
   const leavers = people.map(({ identityId }) => identityId).filter((identityId) => attempt.leavers.has(identityId))
-  const outcome = { people, sentAt, answeredAt: now, leavers, acts }
+  const outcome = { people, sentAt, answeredAt: now, leavers, auditEntries }
   const isBatch = people.length === attempt.pending && people.every(({ holds }) => holds === 'desired')
   if (isBatch) attempt.batchOutcome = outcome
   else if (await recordOutcomes(ctx.store.db, claim, outcome)) reportOutcomes(attempt, people)

@@ -5,7 +5,7 @@ import { recordSourceDecision, type SourceOutcome } from '../../store/connection
 import { dropStated } from '../../store/foreign/people.ts'
 import { dropSolvedProblems, rejectedEvents } from '../../store/history/history.ts'
 import { acknowledgeEvents, refuseEvents } from '../../store/inbox/inbox.ts'
-import { acceptLeavers, acknowledgeVerifiedLeavers } from '../../store/leavers/clock.ts'
+import { acceptLeavers, acknowledgeVerifiedLeavers } from '../../store/leavers/record-departures.ts'
 import type { DeliveredBy } from '../../store/plans/batches.ts'
 import { acceptIndex } from '../../store/plans/export-index.ts'
 import { commitPlan, refreshStatistics } from '../../store/plans/plans.ts'

@@ -1,6 +1,6 @@
 import { sendDifferences, sendEverybody } from '../../identity/decide/sending.ts'
 import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
-import { recordLeavers } from '../../store/leavers/clock.ts'
+import { recordLeavers } from '../../store/leavers/record-departures.ts'
 import { storeIndex, storeIndexPart } from '../../store/plans/export-index.ts'
 import { storeHeldPart } from '../../store/plans/held-part.ts'
 import { clearPlan, markPlanned } from '../../store/plans/plans.ts'
@@ -234,7 +234,7 @@ function withKnownKey(claim: ClaimedRun, { account }: PreparedPlan): ClaimedRun 
   return { ...claim, run: { ...claim.run, options: { ...claim.run.options, person: { ...person, identityId } } } }
 }
 
-/** Starts the clock of the departures in a plan. A record that is removed is not a person who leaves. */
+/** Records the departures in a plan. A record that is removed is not a person who leaves. */
 async function recordLeaversOf(
   tx: Db,
   { run }: ClaimedRun,

@@ -273,7 +273,7 @@ describe('pending entries', () => {
 
     expect(first).toMatchObject({ kind: 'sealed', entries: 1, waiting: null })
     expect(second).toMatchObject({ kind: 'sealed', entries: 0, waiting: { count: 3 } })
-    expect(await finding(null)).toContain('an act that waits for a place in the trail came from elsewhere')
+    expect(await finding(null)).toContain('an entry that waits to be signed came from elsewhere')
   })
 
   test('that cannot be signed are checked once, until another one comes, also one that commits late', async () => {

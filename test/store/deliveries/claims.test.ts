@@ -82,7 +82,7 @@ describe.each(databases)('claims on $name', ({ createDatabase }) => {
     answer: { status: 201 },
   } as const
 
-  const batchOutcome = { people: [outcome], sentAt: now, answeredAt: now, leavers: [], acts: [] }
+  const batchOutcome = { people: [outcome], sentAt: now, answeredAt: now, leavers: [], auditEntries: [] }
 
   const ended: AttemptEnd = {
     batchOutcome: null,
@@ -195,7 +195,7 @@ describe.each(databases)('claims on $name', ({ createDatabase }) => {
         sentAt: now,
         answeredAt: now,
         leavers: [],
-        acts: [],
+        auditEntries: [],
       }),
       await stillHolds(db, older),
       await endAttempt(db, older, ended),

@@ -2,7 +2,11 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
 import { deleteAnswered, deleteAnsweredOf } from '../../../src/store/deliveries/outcomes.ts'
-import { acceptLeavers, acknowledgeVerifiedLeavers, recordLeavers } from '../../../src/store/leavers/clock.ts'
+import {
+  acceptLeavers,
+  acknowledgeVerifiedLeavers,
+  recordLeavers,
+} from '../../../src/store/leavers/record-departures.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { commitPlan, refreshStatistics } from '../../../src/store/plans/plans.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'

@@ -1,6 +1,6 @@
 /**
- * The times of departures. A departure's *clock* is its row in `leavers`: the end of the last day, and when the departure was stated, seen,
- * accepted, sent and acknowledged. A departure is open until its clock ends (`ended_at`).
+ * Records the times of departures in `leavers`: the end of the last day, and when a departure was stated, seen, accepted, sent and
+ * acknowledged. A departure is open until it ends (`ended_at`).
  */
 import { type RawBuilder, sql } from 'kysely'
 import { oneByOne } from '../one-by-one.ts'
@@ -30,7 +30,7 @@ type BatchOutcome = {
   readonly answeredAt: Date
 }
 
-/** Records the departures of a plan, also if it will be held: starts their clocks. Call it in the transaction that completes the plan. */
+/** Records the departures of a plan, also if it will be held. Call it in the transaction that completes the plan. */
 export async function recordLeavers(tx: Db, context: DepartureContext): Promise<void> {
   await upsertDepartures(tx, context, { accepted: false })
 }
@@ -107,8 +107,8 @@ function endOfDay(day: string, zone: string): Date {
 }
 
 /**
- * Ends the clocks of departures that the plan undoes: the person returned, the date was withdrawn before it was sent, or the person was
- * retracted. If an acknowledged leaver now leaves on a later day, the person is back until then, and the later departure has its own clock.
+ * Ends the departures that the plan undoes: the person returned, the date was withdrawn before it was sent, or the person was
+ * retracted. If an acknowledged leaver now leaves on a later day, the person is back until then, and the later departure has a row of its own.
  * A departure of a plan that was not accepted is withdrawn only by a fact about employment that is newer than that plan.
  */
 async function endUndone(tx: Db, { runId, connection, now }: DepartureContext): Promise<void> {
@@ -145,7 +145,7 @@ async function endUndone(tx: Db, { runId, connection, now }: DepartureContext): 
 }
 
 /**
- * Ends the clocks of departures that no accepted plan states, if an accepted snapshot does not state them either. People with an unreadable row
+ * Ends the departures that no accepted plan states, if an accepted snapshot does not state them either. People with an unreadable row
  * are left out, because the row may still state it.
  */
 async function endNeverAccepted(tx: Db, { runId, connection, now }: DepartureContext): Promise<void> {

@@ -1,5 +1,5 @@
-/** The times of one departure (its *clock*), as ISO instants; null: not yet, or not known. */
-export type ClockTimes = {
+/** The times of one departure, as ISO instants; null: not yet, or not known. */
+export type DepartureTimes = {
   /** The end of the last day of employment in the time zone of the source. */
   readonly effectiveAt: string
   /** When HR or an operator stated the departure: the time of the export, event or statement. */
@@ -26,7 +26,7 @@ type Delays = {
 /** The parts of the delay of a departure. */
 export const legs = ['hrSeconds', 'ourSeconds', 'platformSeconds'] as const satisfies readonly (keyof Delays)[]
 
-type Clock = Delays & {
+type DepartureDelays = Delays & {
   /** The time by which the platform should have acknowledged the departure. */
   readonly dueAt: string
   /** The acknowledgement came later, or has not come by now. */
@@ -36,7 +36,10 @@ type Clock = Delays & {
 const hourMs = 60 * 60_000
 
 /** Measures the delays of one departure against a bound. Time before the end of the last day does not count. */
-export function clockOf(times: ClockTimes, { boundHours, now }: { boundHours: number; now: Date }): Clock {
+export function measureDelays(
+  times: DepartureTimes,
+  { boundHours, now }: { boundHours: number; now: Date },
+): DepartureDelays {
   const { effectiveAt, statedAt, statedBy = null, firstSeenAt, acknowledgedAt, visibleAt, joinedLeft } = times
   const owedAt = later(effectiveAt, firstSeenAt)
   const dueMs = Date.parse(owedAt) + boundHours * hourMs

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clockOf, figuresOf } from '../../src/identity/leaving-clock.ts'
+import { figuresOf, measureDelays } from '../../src/identity/departure-times.ts'
 
 const times = {
   effectiveAt: '2026-11-19T23:00:00.000Z',
@@ -12,7 +12,7 @@ const times = {
 const bound = { boundHours: 24, now: new Date('2026-11-25T00:00:00.000Z') }
 
 test('the delays of HR, Rollcall and the platform are separate', () => {
-  expect(clockOf(times, bound)).toEqual({
+  expect(measureDelays(times, bound)).toEqual({
     hrSeconds: 2 * 3600,
     ourSeconds: 300,
     platformSeconds: 21 * 3600,
@@ -45,13 +45,13 @@ test.each([
   ],
   ['HR is not blamed for people who had left before it named them', { joinedLeft: true }, { hrSeconds: null }],
 ] as const)('%s', (_name, changed, expected) => {
-  expect(clockOf({ ...times, ...changed }, bound)).toMatchObject(expected)
+  expect(measureDelays({ ...times, ...changed }, bound)).toMatchObject(expected)
 })
 
 test('a departure without acknowledgement is not late before the bound has passed', () => {
   const now = new Date('2026-11-21T02:59:59.000Z')
 
-  expect(clockOf({ ...times, acknowledgedAt: null, visibleAt: null }, { boundHours: 24, now }).late).toBe(false)
+  expect(measureDelays({ ...times, acknowledgedAt: null, visibleAt: null }, { boundHours: 24, now }).late).toBe(false)
 })
 
 test('each figure is one of the durations', () => {
