@@ -186,7 +186,10 @@ type SaveState = {
   readonly settings: ConnectionSettings
 }
 
-function saveCard({ trouble, twoPeople, text }: SettingsPreview, { context, fields, settings }: SaveState): Html {
+function saveCard(
+  { trouble, twoPeople, text, difference }: SettingsPreview,
+  { context, fields, settings }: SaveState,
+): Html {
   const { connection, digest, waiting } = settings
   const kept = html`${hidden('digest', digest)}
 ${Object.entries(typedSections(fields)).map(([section, typed]) => html`${hiddenLines(partInput(section), typed)}${hidden(markInput(section), fields(markInput(section)))}`)}`
@@ -209,6 +212,7 @@ ${form(html``)}`,
     title: twoPeople ? 'Propose it' : 'Save it',
     id: 'save',
     content: html`<p>${twoPeople ? `A second admin sees the same, and approves or rejects it. Until then nothing changes.${waiting ? ` It replaces the change of ${waiting.by} that waits.` : ''}` : 'The file is replaced as a whole, and Rollcall reloads. Afterwards you can undo it here.'}</p>
+${difference.some(({ section }) => section === 'schedule') && html`<p class="hint">The newest time of a changed schedule counts as missed if no run started then: a run may start right after the reload.</p>`}
 ${form(html`<button class="main">${twoPeople ? 'Propose it to a second admin' : 'Save and reload'}</button>`)}`,
   })
 }

@@ -189,10 +189,10 @@ export const settingsChangeOperations = operations({
     body: z.strictObject({
       digest: typed.digest,
       fields: z
-        .record(z.string().max(200), Cell.nullable())
+        .record(z.string().max(200), Cell.min(1).nullable())
         .default({})
         .describe('The column of a field. Null: the field is not sent.'),
-      statuses: z.record(Cell, Meaning).default({}).describe('By the value of the status.'),
+      statuses: z.record(Cell.min(1), Meaning).default({}).describe('By the value of the status.'),
     }),
     success: { 200: z.object({ digest: Digest, sections: z.partialRecord(Section, Yaml) }) },
     errors: [...errors],

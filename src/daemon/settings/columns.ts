@@ -18,6 +18,8 @@ const maxColumns = 300
 const maxStatuses = 200
 const maxCharacters = 200
 
+const fieldsOfPeople: readonly string[] = ['identityId', ...fieldNames]
+
 /** The columns of an export, and the values of its status. */
 type Sample = Omit<ConnectionColumns, 'connection' | 'file' | 'digest'>
 type Meaning = 'left' | 'employed' | 'open'
@@ -38,7 +40,7 @@ export async function sampleColumns(reading: Reading, mapping: Mapping, signal: 
   const status = mapping.status && origin(mapping.status, find, isSparse)
   const index = status ? reading.headers.indexOf(status.column ?? '') : -1
   const { cells, rows } = index < 0 ? { cells: [], rows: 0 } : await firstCells(reading, index, signal)
-  const fields = ['identityId', ...fieldNames].map((field) => ({
+  const fields = fieldsOfPeople.map((field) => ({
     field,
     ...origin((mapping.fields as Readonly<Record<string, TextRule | undefined>>)[field], find, isSparse),
   }))
@@ -117,6 +119,9 @@ export function chosenSections(
   const textOf = (name: string) => sections.find(({ section }) => section === name)?.text ?? ''
   const [columns, leaving] = [textOf('mapping'), textOf('leaving')]
   if (statusColumn === null) throw new Failure('usage', 'to read no status, set "status: null" in YAML')
+  const unknown = Object.keys(fields).find((field) => !fieldsOfPeople.includes(field))
+  if (unknown !== undefined)
+    throw new Failure('usage', `there is no field "${unknown}": choose one of ${fieldsOfPeople.join(', ')}`)
   refuseClassified(statuses, classified)
   const written = Object.entries(fields).reduce(
     (text, [field, column]) => withColumn(text, { field, column, mapping }),

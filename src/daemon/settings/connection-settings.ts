@@ -294,7 +294,10 @@ function requireColumns(
   if (hidden.has('mapping') || hidden.has('leaving'))
     throw new Failure('conflict', 'a secret may stand beside the columns: change them in the file itself')
   if (!sections.some(({ name }) => name === 'mapping'))
-    throw new Failure('conflict', trouble ?? 'the settings of the source do not stand in lines of their own')
+    throw new Failure(
+      'conflict',
+      trouble ?? 'the settings of the source do not stand in lines of their own: change them in the file itself',
+    )
   return source
 }
 

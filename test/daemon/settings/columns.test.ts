@@ -223,6 +223,30 @@ test('choices are refused if the file was changed by somebody else, and no setti
   expect(await daemon.config()).toBe(`${daemon.text}# by hand\n`)
 })
 
+test.each([
+  [{ fields: { nickname: 'Email' } }, 'there is no field "nickname": choose one of identityId, email'],
+  [{ fields: { status: null } }, 'set "status: null" in YAML'],
+  [{ fields: { email: '' } }, 'email'],
+  [{ statuses: { '': 'left' } }, 'statuses'],
+])('a choice of nothing that there is is refused: %j', async (choices, message) => {
+  const refused = await choose(choices)
+
+  expect(refused.status).toBe(400)
+  expect(JSON.stringify(refused.body).replaceAll('\\"', '"')).toContain(message)
+})
+
+test('a source between braces is changed in the file itself', async () => {
+  const flow = daemon.text.replace(
+    /source:\n[\s\S]*? {4}#/,
+    'source: { type: csv, path: people.csv, mode: snapshot, fields: { identityId: Employee ID }, timeZone: UTC }\n    #',
+  )
+  await writeFile(daemon.file, flow)
+  const refused = await daemon.api(path)
+
+  expect(refused.status).toBe(409)
+  expect(await refused.text()).toContain('change them in the file itself')
+})
+
 test('only an admin reads the columns, and a source that cannot be read says why', async () => {
   const operator = await daemon.api(path, {}, await daemon.newToken('olga', 'operator'))
   await writeFile(daemon.file, daemon.text.replace('path: people.csv', 'path: nowhere.csv'))
