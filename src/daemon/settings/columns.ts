@@ -163,7 +163,7 @@ function withColumn(text: string, { field, column, mapping }: FieldChoice): stri
   const path = ['fields', field]
   // A field of the preset is taken out by null; one that only stands here is removed.
   if (column === null) return withSetting(text, path, preset === undefined ? undefined : null)
-  const options = optionsOf((mapping.fields as Fields)[field], field)
+  const options = optionsOf(mapping.fields, field)
   if (!isRecord(own))
     return withSetting(text, path, Object.keys(options).length === 0 ? column : { column, ...options })
   const missing = Object.entries(options).filter(([name]) => !(name in own))
@@ -171,8 +171,18 @@ function withColumn(text: string, { field, column, mapping }: FieldChoice): stri
   return withSource(whole, path, own, column)
 }
 
+const otherDate: Readonly<Record<string, string>> = { startedAt: 'separatedAt', separatedAt: 'startedAt' }
+
+/** What the settings say about a field besides its column. A date that was not read before is read in the format of the other date. */
+function optionsOf(fields: Fields, field: string): Readonly<Record<string, unknown>> {
+  const other = otherDate[field]
+  if (fields[field] !== undefined || other === undefined) return unusualOptions(fields[field], field)
+  const { format } = unusualOptions(fields[other], other)
+  return format === undefined ? {} : { format }
+}
+
 /** The settings of a rule besides the source of its text that are not the usual ones. */
-function optionsOf(rule: Fields[string], field: string): Readonly<Record<string, unknown>> {
+function unusualOptions(rule: Fields[string], field: string): Readonly<Record<string, unknown>> {
   const plain = (Mapping.parse({ fields: { identityId: 'a', [field]: 'a' } }).fields as Fields)[field] ?? {}
   const isUsual = (name: string, value: unknown) =>
     JSON.stringify(value) === JSON.stringify((plain as Readonly<Record<string, unknown>>)[name])

@@ -184,6 +184,16 @@ test('a field of a preset keeps everything that the preset says about it, whatev
   }
 })
 
+test('a date that was not read before is read in the format of the other date', () => {
+  const text = 'fields:\n  identityId: ID\n  startedAt: { column: Start, format: dd.MM.yyyy }'
+  const mapping = Mapping.parse({ fields: { identityId: 'ID', startedAt: { column: 'Start', format: 'dd.MM.yyyy' } } })
+  const changed = { sections: [{ section: 'mapping' as const, text }], mapping, classified: [] }
+  const chosen = (fields: Record<string, string>) => chosenSections(changed, { fields, statuses: {} }).mapping
+
+  expect(chosen({ separatedAt: 'End' })).toBe(`${text}\n  separatedAt:\n    column: End\n    format: dd.MM.yyyy`)
+  expect(chosen({ jobTitle: 'Role' })).toBe(`${text}\n  jobTitle: Role`)
+})
+
 /** The rule of a field without the source of its text, and without what only a preset says: that the column may be missing. */
 function ruleOf({ fields }: Mapping, field: string): object {
   const rule: object = fields[field as keyof typeof fields] ?? {}
