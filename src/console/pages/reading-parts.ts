@@ -34,8 +34,9 @@ export function columnSelect(
     ...columns.filter((one) => one !== column).map(columnOption),
   ]
   const name = fieldInput(field)
-  const isWrong = problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-error"`
-  return html`<select name="${name}" aria-label="${`Column of ${fieldName(field)}`}"${isWrong}>${optionList(options, fields(name))}</select>${problem !== undefined && html`<p class="error" id="${name}-error">${problem}</p>`}`
+  const shown = fields(name) === '' ? (problem ?? null) : null
+  const isWrong = shown !== null && html` aria-invalid="true" aria-describedby="${name}-error"`
+  return html`<select name="${name}" aria-label="${`Column of ${fieldName(field)}`}"${isWrong}>${optionList(options, fields(name))}</select>${shown !== null && html`<p class="error" id="${name}-error">${shown}</p>`}`
 }
 
 /** The meanings of a status. */

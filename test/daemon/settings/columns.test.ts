@@ -66,7 +66,10 @@ test('after HR renamed columns, the ones that are missing are named, and others 
   const moved = daemon.text.replace('path: people.csv', 'path: renamed.csv')
   await writeFile(daemon.file, moved)
   const read = await readColumns()
-  const page = await (await daemon.visitor()).get(path)
+  const visitor = await daemon.visitor()
+  const page = await visitor.get(path)
+  await writeFile(daemon.file, `${moved}# by hand\n`)
+  const again = await visitor.post(`${path}/preview`, { ...sentWith(page.text), 'field-email': '=Work mail' })
   const { body } = await choose({
     fields: { identityId: 'Worker ID', email: 'Work mail', jobTitle: 'Role', status: 'State' },
     statuses: { gone: 'left' },
@@ -77,6 +80,7 @@ test('after HR renamed columns, the ones that are missing are named, and others 
   expect(page.text).toContain('so its words are not listed')
   expect(page.text).toContain('missing: Employee ID</option>')
   expect(page.text.match(/The export has no such column, so runs are held/g)).toHaveLength(3)
+  expect(again.text.match(/The export has no such column, so runs are held/g)).toHaveLength(2)
   expect(body.sections).toEqual({
     mapping: `fields:
   identityId: { column: Worker ID }
