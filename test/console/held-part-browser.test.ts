@@ -47,7 +47,7 @@ test('a group of a held plan is chosen, looked at and approved without scripts, 
   await go(`/runs/${held.id}/decision`)
   await press('Approve a part …')
   await page.click('input[value="<b>Sales</b>"]')
-  await press('Look at this part')
+  await press('Preview this part')
   const part = await textOf(page, 'main')
   await press('Approve this part …')
   await page.type('textarea', 'the office in Ulm closed')

@@ -113,7 +113,7 @@ async function choiceCard(run: Run, context: PageContext, fields: Fields): Promi
 ${kindChoice(run, fields)}
 ${await groupChoice(run, context, fields)}
 ${await peopleChoice(run, context, fields)}
-<div class="row"><button class="main">Look at this part</button> <a class="button" href="${decisionHref(run)}">Go back</a></div>
+<div class="row"><button class="main">Preview this part</button> <a class="button" href="${decisionHref(run)}">Go back</a></div>
 </form>`,
   })
 }

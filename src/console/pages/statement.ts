@@ -126,7 +126,7 @@ ${definitions([
   ['End of the export', source && (source.end ?? 'read to its end')],
   ['SHA-256 of its file', source?.sha256 && html`<code>${source.sha256}</code>`],
   ['SHA-256 of its keys', source && html`<code>${source.keys}</code>`],
-  ['Rules', rules && html`<code>${rules}</code>`],
+  ['Digest of the configuration', rules && html`<code>${rules}</code>`],
 ])}`,
   })
 }
@@ -174,7 +174,7 @@ async function peopleCard(context: PageContext, fields: Fields, page: string): P
     { name: 'Person', kind: 'row', cell: (person) => personCell({ connection, ...person, name: person.name ?? null }) },
     { name: 'On the platform', cell: ({ onPlatform }) => onPlatform ?? 'no' },
     { name: 'Detail', kind: 'long', cell: ({ detail }) => detailCell(detail) },
-    { name: 'Since', cell: ({ sinceRunId }) => sinceRunId && html`<a href="${runHref(sinceRunId)}">this run</a>` },
+    { name: 'Since run', cell: ({ sinceRunId }) => sinceRunId && html`<a href="${runHref(sinceRunId)}">${shortId(sinceRunId)}</a>` },
   ]
   return card({
     title: capital(texts[part] ?? part),

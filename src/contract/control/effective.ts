@@ -78,13 +78,13 @@ export const effectiveCauses = {
   account_of_leaver: {
     name: 'Account of a leaver',
     text: 'an account is enabled although its person has left',
-    helps: 'disable the account in the directory, or correct HR if the person works on',
+    helps: 'disable the account in the directory, or correct HR’s data if the person still works there',
   },
   account_unknown: {
     name: 'Account without a person in HR',
-    text: 'an account is enabled, and no accepted person of HR has its number or one of its addresses',
+    text: 'an account is enabled, and nobody in HR’s accepted data has its employee number or one of its addresses',
     helps:
-      'disable the account; if it is somebody’s, make its employee number or address that of HR; leave service accounts out with the scope of the directory',
+      'disable the account; if it is somebody’s, set its employee number or address as HR has it; exclude service accounts with the scope of the directory',
   },
   account_missing: {
     name: 'No account',

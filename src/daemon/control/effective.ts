@@ -185,7 +185,7 @@ function evidenceText(evidence: Evidence, withValues: boolean): string {
     accounts > 1 && pluralize(accounts, 'account'),
     lastSignInAt !== undefined &&
       (lastSignInAt ? `last sign-in ${momentOf(lastSignInAt, withValues)}` : 'no sign-in is known'),
-    candidateKeys.length > 0 && `the name is that of key ${candidateKeys.join(', ')}, which proves nothing`,
+    candidateKeys.length > 0 && `the name matches key ${candidateKeys.join(', ')}, but a name alone proves nothing`,
     logins.length > 0 && logins.join(', '),
     expected !== undefined && `expected from HR's data: ${statusText(expected)}`,
     shown !== undefined && `shown: ${statusText(shown)}`,

@@ -56,7 +56,7 @@ export function choosePreset(table: Table, presets: Presets, answers: Answers): 
   if (chosen === undefined) throw new Error('there is no preset')
   const next = ranked.find(({ name }) => name !== chosen.name)
   const shareOf = (one: typeof chosen) => `${one.matched} of ${one.of}`
-  const why = `${shareOf(chosen)} of its fields are in the export${next === undefined ? '' : `; the next, ${next.name}, has ${shareOf(next)}`}`
+  const why = `${shareOf(chosen)} of its fields are in the export${next === undefined ? '' : `; the next best, ${next.name}, has ${shareOf(next)}`}`
   return { name: chosen.name, preset: chosen.preset, why, isCertain: named !== undefined || chosen.isCertain }
 }
 

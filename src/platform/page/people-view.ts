@@ -188,7 +188,7 @@ function sourceOf({ setByHandAt, connections }: ListedPerson): Html {
 }
 
 function lastSyncOf({ setByHandAt, createdAt }: ListedPerson, lastSync: Date | null): Html {
-  if (setByHandAt) return html`<span class="faint">left alone</span>`
+  if (setByHandAt) return html`<span class="faint">not synced</span>`
   return lastSync && createdAt <= lastSync ? formatInstant(lastSync) : html`<span class="faint">not yet</span>`
 }
 

@@ -101,7 +101,7 @@ const documentColumns: readonly Column<ShownDocument>[] = [
   { name: 'Proves', cell: ({ type }) => documentNames[type] },
   { name: 'About', kind: 'long', cell: ({ device }) => device ?? 'The person' },
   { name: 'Uploaded', cell: ({ created_at }) => day(created_at) },
-  { name: 'Until', cell: ({ renewal_date }) => (renewal_date === null ? 'No end' : day(renewal_date)) },
+  { name: 'Until', cell: ({ renewal_date }) => (renewal_date === null ? 'No expiry' : day(renewal_date)) },
 ]
 
 const policyColumns: readonly Column<ShownPolicy>[] = [

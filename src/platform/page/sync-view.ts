@@ -78,7 +78,7 @@ function progress(attempt: Attempt, query: PeopleQuery, now: Date): Html {
   const elapsedMs = now.getTime() - attempt.startedAt.getTime()
   const watching = query.watch
     ? html`This page reloads every ${watchSeconds} seconds. <a href="${peopleHref({ ...query, watch: false })}">Stop reloading</a>`
-    : html`<a href="${peopleHref({ ...query, watch: true })}">Follow it</a>`
+    : html`<a href="${peopleHref({ ...query, watch: true })}">Follow the sync</a>`
   return html`<p class="state"><span class="pulse" aria-hidden="true"></span><strong>Sync running</strong> since ${formatInstant(attempt.startedAt)}, ${duration(elapsedMs)} so far, started by ${starter(attempt)}.</p>
 <p class="hint">${watching}</p>`
 }
@@ -108,7 +108,7 @@ const columns: readonly Column<Attempt>[] = [
   { name: 'HR records', kind: 'figure', cell: ({ result }) => result && number(result.identities) },
   { name: 'Created', kind: 'figure', cell: ({ result }) => result && number(result.created) },
   { name: 'Changed', kind: 'figure', cell: ({ result }) => result && number(result.changed) },
-  { name: 'People after it', cell: ({ result }) => result && statusCounts(result.counts) },
+  { name: 'People after the sync', cell: ({ result }) => result && statusCounts(result.counts) },
 ]
 
 function outcome({ state, result }: Attempt): Html {

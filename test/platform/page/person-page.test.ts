@@ -50,7 +50,7 @@ describe.each(databases)('the page of a person on $name', ({ createDatabase }) =
         'Security training Compliant 2 Mar 2026 3 Mar 2027',
         'HIPAA training Not compliant',
         'Antivirus Compliant',
-        'settings.png Antivirus Laptop &lt;1&gt; 2 Mar 2026 No end',
+        'settings.png Antivirus Laptop &lt;1&gt; 2 Mar 2026 No expiry',
         'Read &lt;me&gt; 1 Not yet',
       ]),
     )

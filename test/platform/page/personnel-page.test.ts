@@ -31,7 +31,7 @@ describe.each(databases)('the Personnel page on $name', ({ createDatabase }) => 
     ])
     expect(rows.map(([, , , , lastSync]) => lastSync)).toEqual([
       '2 Mar 2026, 10:00 UTC',
-      'left alone',
+      'not synced',
       '2 Mar 2026, 10:00 UTC',
     ])
     expect(text).toContain('role="status">3 people</p>')
