@@ -106,7 +106,7 @@ export const deliveryFailures = {
     action: 'problem',
     when: 'a record of a session is refused',
     follows:
-      'The session is cancelled, so the platform keeps the former set. Every change of the run becomes a problem that names the first refused record, and is tried again in the next run.',
+      'The session is cancelled, so the platform keeps the previous set. Every change of the run becomes a problem that names the first refused record, and is tried again in the next run.',
     helps: 'Have HR correct the record; with deliver: direct, one bad record stops no other.',
     uncertain: false,
   },

@@ -39,7 +39,7 @@ test('one person is planned, delivered and accounted for, with values only where
   expect(synced.stdout).not.toContain('Director')
   expect(JSON.parse(again.stdout)).toMatchObject({ state: 'unchanged', person: { decision: 'none', delivery: null } })
   expect(again.stdout).toContain('Director')
-  expect(lost).toMatchObject({ exit: 66, stdout: expect.stringContaining('stands neither in') })
+  expect(lost).toMatchObject({ exit: 66, stdout: expect.stringContaining('is neither in') })
   const held = await peopleOn(client)
   expect([held.get('E0003')?.jobTitle, held.get('E0004')?.jobTitle]).toEqual(['Director', 'Engineer'])
 })

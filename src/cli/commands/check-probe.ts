@@ -26,7 +26,7 @@ export function refuseUnasked({ yes, json }: ProbeOptions & { readonly json?: bo
 }
 
 /** The results of a probe, unless earlier checks show that the platform cannot be asked. */
-export async function* probed(
+export async function* runProbe(
   config: Config,
   checks: readonly CheckResult[],
   { options, output, signal }: ProbeContext,

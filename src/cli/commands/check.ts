@@ -7,7 +7,7 @@ import { daemonForCheck } from '../session/daemon-for-check.ts'
 import { createOutput } from '../session/output.ts'
 import { type CommonOptions, configOf, requireConnection } from '../session/session.ts'
 import { listenForStop } from '../session/stop-signal.ts'
-import { type ProbeOptions, probed, refuseUnasked } from './check-probe.ts'
+import { type ProbeOptions, refuseUnasked, runProbe } from './check-probe.ts'
 
 /** The options of `rollcall check`. */
 export type CheckOptions = CommonOptions & ProbeOptions
@@ -33,7 +33,7 @@ export async function check(options: CheckOptions): Promise<number> {
     add(result)
   }
   if (options.probe) {
-    for await (const result of probed(config, checks, { options, output, signal: stop.signal })) add(result)
+    for await (const result of runProbe(config, checks, { options, output, signal: stop.signal })) add(result)
   }
   const firstFailed = checks.find(({ code }) => code !== null)
   if (output.json) output.printResult({ ok: firstFailed === undefined, checks }, () => '')

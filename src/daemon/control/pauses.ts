@@ -82,7 +82,7 @@ function endAt(text: string, timeZone: string, now: Date): Date {
     const forms = 'a day such as 2026-12-31, a time such as 2026-12-31T06:00, or an instant such as 2026-12-31T06:00Z'
     throw new Failure('usage', `"${text}" is no end of a pause: write ${forms}`)
   }
-  if (atMs <= now.getTime()) throw new Failure('usage', `${text} does not lie ahead: it is ${now.toISOString()} now`)
+  if (atMs <= now.getTime()) throw new Failure('usage', `${text} is not in the future: it is ${now.toISOString()} now`)
   if (atMs - now.getTime() > maxDays * 24 * 60 * 60_000)
     throw new Failure(
       'usage',

@@ -7,7 +7,7 @@ import { Secret } from '../config/secret.ts'
 /** What a first run over a list would do, and how the end of the list was recognised; null if the source does not say. */
 export type PlannedList = { readonly preview: Preview; readonly end: string | null }
 
-/** A connection that is in no file yet, of the configuration that will hold it. */
+/** A connection that is not written to a file yet, with the configuration that will contain it. */
 type DraftedConnection = {
   readonly next: Config
   readonly connection: ConnectionConfig

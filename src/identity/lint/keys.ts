@@ -32,7 +32,7 @@ export function watchScientificKeys({ columns }: LintScope): Check[] {
         else if (likeScientific.test(identityId)) inDanger.add(identityId, origin.line)
         return false
       },
-      // Rows with such keys, and those of the next check, have no traits.
+      // Rows with such keys, and those of the next check, are always parsed: they have no traits (`Check.traits`).
       traits: { areEnough: () => true },
       finding() {
         if (damaged.first !== null) {
@@ -69,7 +69,7 @@ export function watchInvisibleKeys({ columns, headers }: LintScope): Check[] {
         if (examples.first === null) return null
         const { key: character, line } = examples.first
         const message =
-          `${countRows(examples.count)}: the key holds a character that shows nothing, such as ${character} in line ${line} (${column(columns.identityId)}); ` +
+          `${countRows(examples.count)}: the key holds an invisible character, such as ${character} in line ${line} (${column(columns.identityId)}); ` +
           'it is left out of the key: have HR remove it'
         return { message, line }
       },

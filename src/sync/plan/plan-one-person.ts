@@ -27,7 +27,7 @@ import { pinWarnings } from './warnings.ts'
 /** The guard about values in single rows: rows of other people do not hold this person. */
 const singleRowGuard = 'unlistedValues'
 
-/** What the plan of one person is made from. */
+/** The input of a plan for one person. */
 type PlanOnePersonInput = {
   readonly requested: RequestedPerson
   readonly stage: Stage
@@ -51,7 +51,7 @@ export async function planOnePerson(
   const { identityId } = requested
   const query = { connection: connection.name, isMeant: emailTest(requested) }
   const knownKeys = identityId === undefined ? await findKeysByEmail(db, query) : []
-  const meant = identityId === undefined ? requested : await underFirstKey(db, connection.name, identityId)
+  const meant = identityId === undefined ? requested : await findByFirstKey(db, connection.name, identityId)
   const feed = await openSource(ctx, connection, signal)
   try {
     const inputs = await loadPlanInputs(ctx, connection, feed)
@@ -63,8 +63,8 @@ export async function planOnePerson(
   }
 }
 
-/** The person whom a key names. A key that was answered to be another one's names the person of that one. */
-async function underFirstKey(db: Db, connection: string, identityId: string): Promise<RequestedPerson> {
+/** The person whom a key names. If an operator answered that the key is a new key of a person, that person is known by the first key. */
+async function findByFirstKey(db: Db, connection: string, identityId: string): Promise<RequestedPerson> {
   return requestedPerson(await resolveKey(db, { connection, identityId }))
 }
 
@@ -116,7 +116,7 @@ type ReduceInput = {
   readonly stage: Stage
 }
 
-/** Reduces the plan to what is about the person. Fails if the source does not tell who is meant, or nothing about them. */
+/** Reduces the plan to the one person. Throws if the source does not show who that is, or has nothing about the person. */
 async function reducePlan(
   db: Db,
   connection: SyncConnection,
@@ -134,7 +134,7 @@ async function reducePlan(
     )
   const verdicts = verdictsOnPerson(plan.guards, rejects)
   const failed = verdicts.filter(({ ok }) => !ok)
-  // Nothing follows for the person. What a failed guard stops is not believed, but there is nothing to approve either.
+  // The person does not change. After a failed guard the export is not trusted, but there is nothing to approve either.
   const isIdle = decision?.change == null
   if (isIdle && failed.length > 0) await stage.drop([identityId])
   const isIncomplete = rejects.some(({ cellOnly }) => cellOnly)
@@ -167,7 +167,7 @@ function requireReadSource({ name }: SyncConnection, { source, fields, guards }:
   if (source === null)
     throw new Failure(
       'source_unreadable',
-      `the source of "${name}" has no export that was not taken yet; \`rollcall person KEY\` shows what is known of a person`,
+      `the source of "${name}" has no new export; \`rollcall person KEY\` shows what is known of a person`,
     )
   const columns = guards.find(({ name: guard, ok }) => guard === 'missingColumn' && !ok)
   if (fields === null && columns)
@@ -194,7 +194,7 @@ async function requireKnownOrNamed(
   const similar = person.similarKey(source)
   throw new Failure(
     'not_found',
-    `person "${identityId}" stands neither in ${source} (${pluralize(plan.rows, 'row')}) nor in the roster of "${connection}"${similar}${rows}`,
+    `person "${identityId}" is neither in ${source} (${pluralize(plan.rows, 'row')}) nor in the roster of "${connection}"${similar}${rows}`,
   )
 }
 
@@ -205,10 +205,7 @@ function verdictsOnPerson(verdicts: readonly Verdict[], rejects: readonly Reject
 }
 
 function evidenceOf({ isWaiting, decision }: PersonWatch, { context }: PlanInputs): readonly string[] {
-  if (isWaiting)
-    return [
-      'each row of the person takes effect on a later day, and waits for it: until then the person stays as known',
-    ]
+  if (isWaiting) return ['every row of the person takes effect on a later day: until then nothing changes']
   if (decision === null) return ['no row of the person can be used, and they are not known: there is nothing to send']
   return explain(decision, context)
 }
@@ -233,7 +230,7 @@ function withReasons(
   return rows.map((row) => {
     const { line } = row.origin
     const reject = rejects.find((one) => !one.cellOnly && one.line === line)
-    const outranked = currentLine === null || currentLine === line ? null : 'another row of the person counts'
+    const outranked = currentLine === null || currentLine === line ? null : 'another row of the person applies'
     return { ...row, reason: row.reason ?? reject?.reason ?? outranked }
   })
 }

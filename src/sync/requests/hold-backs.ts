@@ -56,11 +56,14 @@ export async function holdBack(
         'conflict',
         `person ${named.identityId} is held back until ${already.until} already, by ${already.by}: end that first (--end)`,
       )
-    // Nobody stated that departure, and holding it back decides about it.
+    // After a restore, only the platform shows this departure. Holding it back decides about it.
     if (stated !== null) await dropStatedDeparture(tx, named)
     await addHoldBack(tx, { ...named, until: day, reason, by, now, today })
     await recordAuditEntry(tx, { act: 'hold_back.placed', ...named, by, details: { until: day, reason }, now })
-    return await planAgain(tx, named, { reason: `1 person of it is held back until ${day} since, by ${by}`, now })
+    return await planAgain(tx, named, {
+      reason: `the departure of 1 person in it is held back until ${day}, by ${by}`,
+      now,
+    })
   })
   ctx.events.departureHeldBack({ ...person, by, until: day })
   if (runId !== null) await sweep(ctx)
@@ -76,9 +79,12 @@ export async function endHoldBack(ctx: SyncContext, { by, ...person }: Person & 
     const named = { connection: connection.name, identityId: await resolveKey(tx, person) }
     const [known] = await holdBacks(tx, { ...named, today: todayOf(connection, now) })
     if (!known || !(await dropHoldBack(tx, named)))
-      throw new Failure('not_found', `no leaving of person ${named.identityId} is held back`)
+      throw new Failure('not_found', `no departure of person ${named.identityId} is held back`)
     await recordAuditEntry(tx, { act: 'hold_back.ended', ...named, by, now })
-    return await planAgain(tx, named, { reason: `1 person of it is no longer held back, by ${by}`, now })
+    return await planAgain(tx, named, {
+      reason: `the departure of 1 person in it is no longer held back, by ${by}`,
+      now,
+    })
   })
   ctx.events.departureHeldBack({ ...person, by, until: null })
   if (runId !== null) await sweep(ctx)
@@ -112,8 +118,11 @@ async function planAgain(
 function dayOf(text: string, today: string): string {
   const day = readDay(text)
   const ahead = Temporal.PlainDate.from(today).until(day).days
-  if (ahead < 1) throw new Failure('usage', `${text} does not lie ahead: today is ${today}`)
+  if (ahead < 1) throw new Failure('usage', `${text} is not in the future: today is ${today}`)
   if (ahead > maxDays)
-    throw new Failure('usage', `${text} is more than a year ahead: hold back until HR mends its data`)
+    throw new Failure(
+      'usage',
+      `${text} is more than a year ahead: choose a day by which HR will have corrected its data`,
+    )
   return day.toString()
 }

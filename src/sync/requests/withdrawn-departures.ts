@@ -93,7 +93,7 @@ async function withdraw(tx: Db, stated: StatedDeparture, at: WithdrawalAt): Prom
   await dropStatedDeparture(tx, person)
   const first = proposal?.leavingDate === null && { withdrawnBy: proposal.by }
   await recordAuditEntry(tx, { act: 'departure.withdrawn', ...person, by, details: { reason, ...first }, now })
-  const outdated = `the departure of 1 person of it is no longer stated, by ${by}`
+  const outdated = `the departure of 1 person in it is no longer stated, by ${by}`
   await markPlansOutdated(tx, { connection, identityIds: [identityId], reason: outdated })
   const run = { connection, feed: 'roster', trigger: 'operator', options: {}, now } as const
   const requestedBy = [{ by, principal: withdrawal.principal }]

@@ -270,7 +270,7 @@ test('an impossible end date of a pause is refused, and so is ending a pause tha
   expect(refused).toEqual([
     '"tomorrow" is no end of a pause: write a day such as 2026-12-31, a time such as 2026-12-31T06:00, or an instant such as 2026-12-31T06:00Z',
     expect.stringContaining('"2026-02-30" is no end of a pause'),
-    '2026-11-20 does not lie ahead: it is 2026-11-20T19:00:00.000Z now',
+    '2026-11-20 is not in the future: it is 2026-11-20T19:00:00.000Z now',
     '2028-01-01 is more than a year ahead: take the connection out of the configuration instead',
   ])
   await expect(control.resumeConnection({ ...acme, body: { by: 'ben' } })).rejects.toThrow(

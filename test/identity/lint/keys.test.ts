@@ -38,7 +38,7 @@ describe('key-invisible', () => {
 
     expect(findings).toEqual(only('key-invisible', 3))
     expect(findings[0]?.message).toMatch(
-      /^2 rows: the key holds a character that shows nothing, such as U\+200B in line 3 \(column "Worker ID"\); it is left out/,
+      /^2 rows: the key holds an invisible character, such as U\+200B in line 3 \(column "Worker ID"\); it is left out/,
     )
   })
 

@@ -179,7 +179,7 @@ describe('a run of one person fails with a sentence for', () => {
       rows: (people) => people,
       person: 'X9999',
       failure: 'not_found',
-      reason: /person "X9999" stands neither in people\.csv \(20 rows\) nor in the roster of "acme"$/,
+      reason: /person "X9999" is neither in people\.csv \(20 rows\) nor in the roster of "acme"$/,
     },
     {
       name: 'a key that is spelled otherwise',

@@ -72,7 +72,7 @@ test('a leaver of a held plan stays if held back before the approval, and leaves
   const ended = await endHoldBack(world.sync, { connection: 'acme', identityId: 'E0003', by: 'ana' })
   await world.drain()
 
-  expect([runId, moved]).toEqual([null, '1 person of it is held back until 2026-12-01 since, by ana'])
+  expect([runId, moved]).toEqual([null, 'the departure of 1 person in it is held back until 2026-12-01, by ana'])
   expect(after).toEqual(['2026-11-20T00:00:00.000Z', null])
   expect(ended.runId).not.toBeNull()
   expect(await storedDateOf('E0003')).toBe('2026-11-20T00:00:00.000Z')
@@ -99,8 +99,8 @@ describe('is refused', () => {
       until: '2026-12-02',
       sentence: 'held back until 2026-12-01 already',
     },
-    { name: 'today', identityId: 'E0002', until: '2026-11-20', sentence: 'does not lie ahead: today is 2026-11-20' },
-    { name: 'a day that is over', identityId: 'E0002', until: '2026-11-01', sentence: 'does not lie ahead' },
+    { name: 'today', identityId: 'E0002', until: '2026-11-20', sentence: 'is not in the future: today is 2026-11-20' },
+    { name: 'a day that is over', identityId: 'E0002', until: '2026-11-01', sentence: 'is not in the future' },
     { name: 'a day that does not exist', identityId: 'E0002', until: '2026-11-31', sentence: 'is not a day' },
     { name: 'a day written otherwise', identityId: 'E0002', until: '1.12.2026', sentence: 'is not a day' },
     { name: 'for years', identityId: 'E0002', until: '2028-01-01', sentence: 'more than a year ahead' },
@@ -112,7 +112,7 @@ describe('is refused', () => {
     const { sync } = opened.world
 
     await expect(endHoldBack(sync, { connection: 'acme', identityId: 'E0002', by: 'ana' })).rejects.toThrow(
-      'no leaving of person E0002 is held back',
+      'no departure of person E0002 is held back',
     )
   })
 
