@@ -21,7 +21,7 @@ export type StatedDeparture = {
   readonly approvedBy: string | null
   /** HR's leaving date if it lies ahead; null if HR states none. */
   readonly leavingDateOfHr: string | null
-  /** An accepted plan holds it: the leaving date of the person is this one. */
+  /** An accepted plan contains it: the leaving date of the person is this one. */
   readonly isAccepted: boolean
   /** HR says without a leaving date that the person has left. */
   readonly isInferredByHr: boolean

@@ -19,7 +19,7 @@ export const StatedDeparture = z
       'A later leaving date that HR states; it applies when that date is reached.',
     ),
     isExpired: z.boolean().describe('It does not apply, and has to be stated again.'),
-    isAccepted: z.boolean().describe('An accepted plan holds it. False: its day or its plan has not come.'),
+    isAccepted: z.boolean().describe('An accepted plan contains it. False: its day or its plan has not come yet.'),
     isInferredByHr: z.boolean().describe('HR says without a leaving date that the person has left.'),
     isLearned: z.boolean().describe('Only the platform had it after a restore: nobody knows who stated it.'),
     proposal: z
@@ -41,7 +41,7 @@ export const StatementResult = z
     identityId: z.string(),
     leavingDate: Day.nullable().describe('Null: no departure is stated any more.'),
     applies: z.boolean().describe('False: this day does not apply yet, or the departure was withdrawn.'),
-    waits: z.boolean().describe('What was asked waits for a second person.'),
+    waits: z.boolean().describe('The request waits for a second person.'),
     runId: z.string().nullable().describe('The run of the roster that follows at once; null if nothing changes yet.'),
   })
   .meta({ id: 'StatementResult' })
@@ -51,13 +51,13 @@ const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
 const Reason = z.string().min(1).max(500)
 const errors = [400, 401, 403, 404, 409, 500, 503] as const
 
-/** How an approver has somebody leave whose departure HR has not recorded yet. */
+/** Operations with which an approver states a departure that HR has not recorded yet. */
 export const statedDepartureOperations = operations({
   listStatedDepartures: {
     method: 'GET',
     path: '/connections/:connection/stated-departures',
     permission: 'viewer',
-    summary: 'The departures that operators state.',
+    summary: 'The departures stated by operators.',
     params: z.object({ connection: z.string() }),
     success: { 200: z.object({ data: z.array(StatedDeparture) }) },
     errors,
@@ -70,14 +70,14 @@ export const statedDepartureOperations = operations({
     params: ofPerson,
     body: z.strictObject({
       on: Day.optional().describe(
-        'The last day of employment; default: today. Required if one person states a day already that waits for a second.',
+        'The last day of employment; default: today. Required if a day that another person stated waits for a second person.',
       ),
       approves: z
         .boolean()
         .optional()
         .describe('The caller is the second person: refused unless another person states this day.'),
       reason: Reason,
-      emergency: z.boolean().optional().describe('Wait for no second person, and alert everybody.'),
+      emergency: z.boolean().optional().describe('Do not wait for a second person; every alert channel is notified.'),
       by: By,
     }),
     success: { 201: StatementResult },

@@ -4,7 +4,7 @@ import { namesIn } from './references.ts'
 
 type Origin = Setting['from'][number]
 
-type SettingsKnown = {
+type KnownSettings = {
   readonly document: ConfigDocument
   readonly file: string
   /** The paths of secrets, joined by dots. */
@@ -14,7 +14,7 @@ type SettingsKnown = {
 }
 
 /** Each setting of a checked configuration, with where its value comes from. */
-export function effectiveSettings(values: unknown, known: SettingsKnown): Setting[] {
+export function effectiveSettings(values: unknown, known: KnownSettings): Setting[] {
   return leavesOf(values, []).map(({ path, value }) => {
     const written = known.document.writtenValueAt(path)
     const connection = path[0] === 'connections' && path.length > 1 ? String(path[1]) : null
@@ -62,7 +62,7 @@ function shownValue(path: Path, value: unknown, document: ConfigDocument): strin
 function originsOf(
   path: Path,
   value: unknown,
-  { document, file, values, presetOf }: SettingsKnown & { values: unknown },
+  { document, file, values, presetOf }: KnownSettings & { values: unknown },
 ) {
   const written = document.writtenValueAt(path)
   if (written === null)
@@ -74,7 +74,7 @@ function originsOf(
   return origins.length > 0 ? origins : [{ kind: 'file', name: file } satisfies Origin]
 }
 
-function presetOrigin(path: Path, values: unknown, presetOf: SettingsKnown['presetOf']): Origin | null {
+function presetOrigin(path: Path, values: unknown, presetOf: KnownSettings['presetOf']): Origin | null {
   const [root, connection, part, ...rest] = path
   if (root !== 'connections' || connection === undefined || part === undefined) return null
   const preset = presetOf(memberAt(values, [root, connection, part]))

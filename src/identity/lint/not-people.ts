@@ -201,7 +201,7 @@ function totalsText(rows: Lines, { word, isFirstCell }: TotalsLabel): string {
 
 function likeTotalsText({ lines: [line], count }: Lines, { word }: TotalsLabel): string {
   const rows = count === 1 ? `line ${line} reads` : `${count} rows, such as line ${line}, read`
-  return `${rows} like totals ("${word}"), but with a key, which makes a person; if there is none, leave it out with footer`
+  return `${rows} like totals ("${word}"), but with a key, so as a person; if it is none, leave it out with footer`
 }
 
 function description({ lines, count }: Lines, one: string, several: string): string {

@@ -72,7 +72,7 @@ export async function readFeed(
   { inputs, filter, intake, onProgress, onRow = filter?.addRow, decidePage, decideAbsent }: ReadInput,
 ): Promise<ReadOutcome> {
   const { reading, mapping, isSparse } = inputs
-  // Counted while the source is read: beside another statement it would need a session of its own.
+  // Starts now and runs while the source is read. Next to another statement it would need a second database session.
   const counting = headcount(db, connection)
   counting.catch(() => {})
   const opened = filter ? filter.slices() : wholeSlices(reading.rows)

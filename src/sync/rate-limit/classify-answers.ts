@@ -142,7 +142,7 @@ const unreachableTexts: Readonly<Record<UnreachableReason, string>> = {
   timeout: 'no answer in time',
   reset: 'connection lost',
   aborted: 'stopped',
-  withheld: 'left alone for a while',
+  withheld: 'no request sent for a while',
 }
 
 /** Classifies an answer of the platform by what follows from it. */

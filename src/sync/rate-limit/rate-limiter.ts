@@ -32,7 +32,7 @@ export type RateLimiterOptions = {
   readonly circuit?: CircuitOptions
 }
 
-/** Low-priority work leaves this share of the budget, and takes it only in the last part of a window, which is this share too. */
+/** Low-priority work leaves this share of the budget to other work, and uses it only in the same last share of a window. */
 const reservedShare = 0.2
 
 const defaultCircuit: CircuitOptions = { failures: 5, firstMs: 5000, maxMs: 60_000 }
@@ -72,7 +72,7 @@ export function createRateLimiter({
       return lowPriority
     },
     async send(request, signal) {
-      // One after the other: several that look at the budget at once would together take the reserve.
+      // One after the other: several requests that read the budget at the same time would together use up the reserve.
       const takeUnreserved = async () => {
         await awaitUnreserved(budget, window, signal)
         return await take(budget, signal)
@@ -159,6 +159,6 @@ async function awaitUnreserved(budget: Budget, { requests, ms }: Window, signal:
 }
 
 function withheld(retryAfterMs: number): Unreachable {
-  const message = 'the platform failed several times in a row; it is left alone for a while'
+  const message = 'the platform failed several times in a row; no request is sent for a while'
   return { status: 'unreachable', reason: 'withheld', message, sent: false, retryAfterMs }
 }

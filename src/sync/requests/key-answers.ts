@@ -21,12 +21,12 @@ import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 type Keys = Pick<KeyChangeCandidate, 'former' | 'identityId'>
 type KeyStatement = { readonly connection: string; readonly same: boolean; readonly by: string }
 
-/** The number of answered pairs, of pairs that are too unclear, and of held plans that an approval makes again. */
+/** The number of answered pairs, of ambiguous pairs, and of held plans that an approval plans again. */
 type AnswerCounts = { readonly answered: number; readonly unclear: number; readonly moved: number }
 
 /**
- * Stores the answer of an operator about two keys: they name one person, who keeps the former key on the platform, or two people. An
- * approval makes held plans that mention them again.
+ * Stores the answer of an operator about two keys: they name one person, who keeps the old key on the platform, or two people. An
+ * approval of a held plan that mentions them plans again.
  */
 export async function answerKeys(
   ctx: SyncContext,
@@ -45,7 +45,7 @@ export async function answerKeys(
 
 type CandidateAnswers = Pick<KeyStatement, 'same' | 'by'> & { readonly runId: string }
 
-/** Stores the same answer for all pairs of a held run. An unclear pair is never answered with "one person": an operator has to look at it. */
+/** Stores the same answer for all pairs of a held run. An ambiguous pair is never answered with "one person": an operator has to look at it. */
 export async function answerPairs(ctx: SyncContext, { runId, same, by }: CandidateAnswers): Promise<AnswerCounts> {
   const run = await getRun(ctx.store.db, runId)
   if (!run) throw new Failure('not_found', `there is no run ${runId}`)
@@ -59,7 +59,7 @@ export async function answerPairs(ctx: SyncContext, { runId, same, by }: Candida
     if (clear.length === 0)
       throw new Failure(
         'conflict',
-        `none of the ${pluralize(pairs.length, 'pair')} of run ${runId} is clear: name the two keys of each`,
+        `each of the ${pluralize(pairs.length, 'pair')} of run ${runId} is ambiguous: answer it with its two keys`,
       )
     return {
       ...(await storeAnswers(ctx, tx, clear, { connection, same, by, isCandidate: true })),
@@ -80,7 +80,7 @@ export async function withdrawAnswer(
     const names = aliases.get(former)?.identityId ?? former
     const dropped = await dropKeyAnswer(tx, { connection, former: names, identityId })
     if (dropped === null)
-      throw new Failure('not_found', `no one has said what the keys ${former} and ${identityId} name`)
+      throw new Failure('not_found', `there is no answer about the keys ${former} and ${identityId}`)
     const reason = `an answer about its keys was withdrawn since, by ${by}`
     const moved = await markPlansOutdated(tx, { connection, identityIds: [names, identityId], reason })
     const details = { same: dropped.same, former: names, key: identityId }
@@ -109,9 +109,12 @@ async function storeAnswers(
   const known = await keyAnswers(tx, connection)
   const personOf = (key: string) => known.aliases.get(key)?.identityId ?? key
   const pairs = answeredKeys.map(({ former, identityId }) => {
-    if (former === identityId) throw new Failure('usage', `${former} is one key, and takes no answer`)
+    if (former === identityId) throw new Failure('usage', `both keys are ${former}: give two different keys`)
     if (personOf(former) === identityId)
-      throw new Failure('conflict', `${former} names the person ${identityId} already: an alias back would be a circle`)
+      throw new Failure(
+        'conflict',
+        `${former} names the person ${identityId} already: an alias in the other direction would be a loop`,
+      )
     return { former, identityId, firstKey: personOf(former) }
   })
   const identityIds = pairs.flatMap(({ firstKey, identityId }) => [firstKey, identityId])
@@ -125,7 +128,7 @@ async function storeAnswers(
       )
     const named = personOf(identityId)
     if (named !== identityId && (!same || named !== former))
-      throw new Failure('conflict', `${identityId} names the person ${named}: take that back first (--undo)`)
+      throw new Failure('conflict', `${identityId} names the person ${named}: undo that answer first (--undo)`)
     if (!same) continue
     if (person.retracted)
       throw new Failure('conflict', `person ${former} was retracted at ${person.retracted.at}: restore them first`)
@@ -133,7 +136,7 @@ async function storeAnswers(
     if (other && (other.desired ?? other.confirmed) !== null && other.retracted === null)
       throw new Failure(
         'conflict',
-        `${identityId} is a person of its own by now: if that was sent in error, take it back first (rollcall retract ${identityId})`,
+        `${identityId} is a separate person by now: if that was sent by mistake, retract it first (rollcall retract ${identityId})`,
       )
     // A run that found the pair knows that the former key is gone.
     const both = isCandidate ? null : await heldRunWithBothKeys(tx, { connection, former, identityId })

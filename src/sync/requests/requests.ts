@@ -64,12 +64,12 @@ export async function requestRun(
   }
   const { trigger, feed = mainFeed(connection), options = {}, by = 'operator' } = request
   // Roster runs for due departures are added first, because they do not need the source, and also for linked connections, because nobody else
-  // requests them without a daemon. A run that must result in a kept plan reads only what that plan was made from.
+  // requests them without a daemon. A run that delivers a saved plan (`options.plan`) reads only what that plan was made from.
   const isForAll = trigger === 'operator' && !options.plan
   const concerned = [connection, ...(isForAll ? linkedConnections(ctx, connection.name) : [])].map(({ name }) => name)
   if (isForAll) for (const name of concerned) await addDueRuns(ctx, { connection: name })
-  const plansHeld = trigger === 'operator' && feed === 'webhook'
-  const runOptions = { ...options, ...(plansHeld && { held: true }) }
+  const includesHeldEvents = trigger === 'operator' && feed === 'webhook'
+  const runOptions = { ...options, ...(includesHeldEvents && { held: true }) }
   const runId = await db.transaction().execute(async (tx) => {
     const id = await addWaitingRun(tx, {
       connection: connection.name,
@@ -210,11 +210,11 @@ export async function unblock(
   const [state] = await connectionStates(db, name)
   const { wasBlocked, due } = await db.transaction().execute(async (tx) => {
     // The batches first: cancelling a run locks in this order.
-    const hastened = await makeDueNow(tx, { connection: name, now: ctx.now() })
-    const freed = await unblockConnection(tx, name)
-    if (freed && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(tx, name)
-    if (freed) await recordAuditEntry(tx, { act: 'connection.unblocked', connection: name, by, now: ctx.now() })
-    return { wasBlocked: freed, due: hastened }
+    const due = await makeDueNow(tx, { connection: name, now: ctx.now() })
+    const wasUnblocked = await unblockConnection(tx, name)
+    if (wasUnblocked && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(tx, name)
+    if (wasUnblocked) await recordAuditEntry(tx, { act: 'connection.unblocked', connection: name, by, now: ctx.now() })
+    return { wasBlocked: wasUnblocked, due }
   })
   if (wasBlocked) ctx.events.connectionUnblocked({ connection: name, by })
   await sweep(ctx)
@@ -291,7 +291,7 @@ export function requestersOf({ by, principal = machinePrincipal }: { by?: string
 /** Under `twoPeople`, whoever requests a run may not approve it, so the requester must be known. */
 export function requireRequester({ approvals }: SyncConnection, requestedBy: readonly Requester[]): void {
   if (approvals.twoPeople && requestedBy.length === 0)
-    throw new Failure('usage', '"approvals.twoPeople" has to know who asks for a run: name the person as "by"')
+    throw new Failure('usage', '"approvals.twoPeople" has to know who requests a run: name the person as "by"')
 }
 
 type EndInput = {

@@ -147,7 +147,7 @@ describe('a row of totals', () => {
 
     expect(lines).toEqual([])
     expect(findings).toEqual([
-      'line 2 reads like totals ("Total"), but with a key, which makes a person; if there is none, leave it out with footer',
+      'line 2 reads like totals ("Total"), but with a key, so as a person; if it is none, leave it out with footer',
     ])
   })
 })

@@ -155,7 +155,7 @@ describe('a withdrawn answer', () => {
 
     expect(await listed(world)).toEqual(['E0001 N1'])
     await answerKeys(world.sync, { ...acme, former: 'N1', identityId: 'M1', same: false })
-    await expect(withdrawAnswer(world.sync, { ...acme, former: 'E0002', identityId: 'M1' })).rejects.toThrow('no one')
+    await expect(withdrawAnswer(world.sync, { ...acme, former: 'E0002', identityId: 'M1' })).rejects.toThrow('there is no answer')
     await answerKeys(world.sync, { ...acme, former: 'N1', identityId: 'M1', same: true })
     expect(await listed(world)).toEqual(['E0001 N1', 'E0001 M1'])
   })
@@ -220,10 +220,10 @@ test('a pair in events is held with both of its people, and the others proceed',
 
 describe('an answer is refused', () => {
   test.each([
-    { name: 'about one key', keys: ['E0001', 'E0001'], sentence: 'E0001 is one key' },
-    { name: 'that makes a circle', keys: ['N1', 'E0001'], sentence: 'an alias back would be a circle' },
+    { name: 'about one key', keys: ['E0001', 'E0001'], sentence: 'both keys are E0001' },
+    { name: 'that makes a loop', keys: ['N1', 'E0001'], sentence: 'an alias in the other direction would be a loop' },
     { name: 'about a person whom no one knows', keys: ['X1', 'N9'], sentence: 'has no person X1' },
-    { name: 'onto a living person', keys: ['E0001', 'E0002'], sentence: 'E0002 is a person of its own by now' },
+    { name: 'onto a living person', keys: ['E0001', 'E0002'], sentence: 'E0002 is a separate person by now' },
     { name: 'onto a key that names another person', keys: ['E0002', 'N1'], sentence: 'N1 names the person E0001' },
     { name: 'about a person who was retracted', keys: ['E0012', 'N9'], sentence: 'person E0012 was retracted' },
     { name: 'about a key that a held export lists beside the person', keys: ['E0003', 'N3'], sentence: 'lists both' },
@@ -274,6 +274,6 @@ test('an answer to all pairs of a run covers the clear ones, and leaves the othe
     ['N1b', false],
   ])
   await expect(answerPairs(world.sync, { runId: held.id, same: true, by: 'ana' })).rejects.toThrow(
-    `none of the 2 pairs of run ${held.id} is clear`,
+    `each of the 2 pairs of run ${held.id} is ambiguous`,
   )
 })
