@@ -119,7 +119,7 @@ function columnsTable({ fields: mapped, columns }: ConnectionColumns, fields: Fi
           const { field, column, written, trouble } = read
           const isSent = column !== null || written !== null
           const canBeLeftOut = isSent && field !== 'identityId' && field !== 'status'
-          const problem = trouble === null ? undefined : troubles[trouble]
+          const problem = trouble === null || trouble === 'notNeeded' ? undefined : troubles[trouble]
           return columnSelect({ field, column, present: presentText(read), columns, canBeLeftOut, problem }, fields)
         },
       },
@@ -138,6 +138,7 @@ const troubles = {
 function presentText({ column, written, trouble }: ConnectionColumns['fields'][number]): string {
   if (column !== null) return column
   if (written === null) return 'nothing'
+  if (trouble === 'notNeeded') return `nothing: the export has no ${written}`
   return trouble === null ? `as written: ${written}` : `${trouble}: ${written}`
 }
 

@@ -125,10 +125,10 @@ export const ConnectionColumns = z
             'What the settings say if that is no single column of the export: a missing column, several columns, a template or an expression. Null: they say nothing else.',
           ),
         trouble: z
-          .enum(['missing', 'several'])
+          .enum(['missing', 'several', 'notNeeded'])
           .nullable()
           .describe(
-            'Why the column that the settings name cannot be read, for which runs are held. Null: it can, or it may be missing.',
+            'Why the named column is not read. missing, several: the export has none or several, and runs are held. notNeeded: it has none, and may have none.',
           ),
       }),
     ),

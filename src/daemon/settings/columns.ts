@@ -89,9 +89,8 @@ function origin(rule: TextRule | undefined, find: ColumnFinder, isSparse: boolea
   const matched = find(names)
   if (matched.kind === 'one') return { column: matched.header, written: null, trouble: null }
   // A list of records may lack a column that no record has.
-  const mayBeMissing = matched.kind === 'none' && (optional || isSparse)
-  const trouble = matched.kind === 'none' ? 'missing' : 'several'
-  return { column: null, written: names.join(', '), trouble: mayBeMissing ? null : trouble }
+  const ifNone = optional || isSparse ? 'notNeeded' : 'missing'
+  return { column: null, written: names.join(', '), trouble: matched.kind === 'none' ? ifNone : 'several' }
 }
 
 function meaningOf(rule: Mapping['status'], value: string): Meaning {

@@ -163,9 +163,12 @@ test('without a column of status no row is read', async () => {
 test('a status of the preset is written out, because a status of the configuration replaces it', async () => {
   const preset = daemon.text.replace(/ {6}fields:[\s\S]*? {6}timeZone/, '      preset: generic\n      timeZone')
   await writeFile(daemon.file, preset)
+  const page = await (await daemon.visitor()).get(path)
   const { body } = await choose({ fields: { firstName: null }, statuses: { Active: 'open', Sabbatical: 'employed' } })
   const { mapping, leaving } = body.sections as { mapping: string; leaving: string }
 
+  expect(page.text).toMatch(/<option value="" selected>nothing: the export has no [^<]*Job Title/)
+  expect(page.text).not.toContain('aria-invalid')
   expect(mapping).toBe('preset: generic\nfields:\n  firstName: null')
   expect(leaving).toMatch(/^status:\n {2}column: \[ .*Status \]\n/)
   expect(leaving).toMatch(/employedWhen: \[[^\]]*Sabbatical/)
