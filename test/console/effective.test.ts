@@ -92,7 +92,9 @@ test('the page of everyone has the accounts of a directory, with what helps', as
   expect(page).toMatch(/11 accounts.*2 enabled accounts of leavers.*1 row could not be read/s)
   expect(page).toContain('The newest list could not be compared: the list may have been cut.')
   expect(page).toMatch(/Person 3.*E0003.*left 2026-01-31 · last sign-in 2026-11-04 09:00 UTC · p3@x\.example/s)
-  expect(page).toMatch(/temp@x\.example.*no sign-in is known · the name matches key E0004, but a name alone proves nothing/s)
+  expect(page).toMatch(
+    /temp@x\.example.*no sign-in is known · the name matches key E0004, but a name alone proves nothing/s,
+  )
   expect(page).toContain('connection=acme&amp;key=E0003')
   expect(await company.see('operator', '/effective?connection=acme')).not.toContain('E0003')
 })

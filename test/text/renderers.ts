@@ -83,7 +83,10 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderChanges: z.array(ChangeView),
   renderCheck: z.object({ name: text, message: text, level: z.enum(['ok', 'warning', 'rejected', 'failed']) }),
   renderClassified: ClassifiedValue,
-  renderDoctored: z.object({ file: text, parts: z.array(z.object({ name: z.literal('status.json'), failed: text })) }),
+  renderSupportFile: z.object({
+    file: text,
+    parts: z.array(z.object({ name: z.literal('status.json'), failed: text })),
+  }),
   renderEvents: z.array(InboxEvent),
   renderAccounts: AccountComparison.extend({ unreadable: z.int() }),
   renderEffective: EffectiveCoverage.extend({ findings: z.array(EffectiveFinding) }),

@@ -31,8 +31,7 @@ type SupportFile = {
 }
 
 /**
- * Writes a file for whoever helps: no value of a person and no secret. If a part cannot be had, the file says why; the other parts are
- * there all the same.
+ * Writes a support file without personal values and secrets. If a part cannot be read, the file says why and has the other parts.
  */
 export async function doctor(file: string | undefined, options: CommonOptions): Promise<number> {
   const output = createOutput(options)
@@ -49,12 +48,12 @@ export async function doctor(file: string | undefined, options: CommonOptions): 
   const target = file ?? `rollcall-doctor-${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}.zip`
   await write(target, await zip(parts, scrub))
   const document: SupportFile = { file: target, parts: parts.map(({ name, failed }) => ({ name, failed })) }
-  output.printResult(document, renderDoctored)
+  output.printResult(document, renderSupportFile)
   return 0
 }
 
 /** What the support file contains, and which parts are missing. */
-export function renderDoctored({ file, parts }: SupportFile, paint: Paint): string {
+export function renderSupportFile({ file, parts }: SupportFile, paint: Paint): string {
   const missing = parts.flatMap(({ name, failed }) =>
     failed === null ? [] : [`${paint('yellow', '!')} ${name}: ${escapeText(failed)}`],
   )
@@ -78,7 +77,7 @@ async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promis
       const failed = scrub.text(
         error instanceof Failure ? `${error.code}: ${error.message}` : `unexpected: ${errorCode(error) ?? 'an error'}`,
       )
-      parts.push({ name, content: `this part cannot be had: ${failed}\n`, failed })
+      parts.push({ name, content: `this part is missing: ${failed}\n`, failed })
     }
   }
 
@@ -184,10 +183,10 @@ async function write(file: string, content: Uint8Array): Promise<void> {
   }
 }
 
-const about = `What "rollcall doctor" wrote, for somebody who helps.
+const about = `A support file, written by "rollcall doctor".
 
 It holds no value of a person and no secret. People appear as "person-" and a digest whose key was made for this file and forgotten: the same
 person has the same name in all parts of this file, and in no other. Texts that HR, the platform or an operator has written are left out or
 counted. Of the configuration, texts that are not words of Rollcall or names of columns are left out. Of the environment, only names are here.
-Rollcall writes its log to standard error, and keeps none: add what your system has of it, such as journalctl -u rollcall, and read it before.
+Rollcall writes its log to standard error and does not store it: add what your system has of it, such as journalctl -u rollcall, after you read it.
 `

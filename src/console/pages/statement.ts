@@ -174,7 +174,10 @@ async function peopleCard(context: PageContext, fields: Fields, page: string): P
     { name: 'Person', kind: 'row', cell: (person) => personCell({ connection, ...person, name: person.name ?? null }) },
     { name: 'On the platform', cell: ({ onPlatform }) => onPlatform ?? 'no' },
     { name: 'Detail', kind: 'long', cell: ({ detail }) => detailCell(detail) },
-    { name: 'Since run', cell: ({ sinceRunId }) => sinceRunId && html`<a href="${runHref(sinceRunId)}">${shortId(sinceRunId)}</a>` },
+    {
+      name: 'Since run',
+      cell: ({ sinceRunId }) => sinceRunId && html`<a href="${runHref(sinceRunId)}">${shortId(sinceRunId)}</a>`,
+    },
   ]
   return card({
     title: capital(texts[part] ?? part),

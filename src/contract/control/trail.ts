@@ -31,7 +31,7 @@ export type UnsignedEntries = z.infer<typeof UnsignedEntries>
 /** What the entries of the audit trail can be filtered by. */
 export const AuditChoices = z
   .object({
-    acts: z.array(z.object({ act: z.string(), says: z.string() })).describe('All acts, each with its meaning.'),
+    acts: z.array(z.object({ act: z.string(), says: z.string() })).describe('All actions, each with its meaning.'),
     by: z.array(z.string()).describe('Who did something in the newest 20,000 entries.'),
     connections: z.array(z.string()).describe('The configured connections, and former ones with people or runs.'),
   })
@@ -42,7 +42,7 @@ export type AuditChoices = z.infer<typeof AuditChoices>
 export const auditFilters = {
   from: z.iso.datetime().optional().describe('Entries from this instant on.'),
   to: z.iso.datetime().optional().describe('Entries before this instant.'),
-  act: Name.optional().describe('Acts that are called so, or all whose name begins so up to a dot, such as `run`.'),
+  act: Name.optional().describe('This action, such as `run.approved`, or all actions of a kind, such as `run`.'),
   by: Name.optional().describe('Who did it.'),
   connection: z.string().optional(),
   runId: z.uuid().optional(),
@@ -56,7 +56,7 @@ export const trailOperations = operations({
     path: '/audit/entries',
     summary: 'The audit entries, the newest first.',
     description:
-      'With a filter for rare acts, a page may hold fewer entries than asked for, also none, and still have a `next`, as each search is limited.',
+      'With a filter for rare actions, a page may have fewer entries than requested, or none, and still a `next`, because each search is limited.',
     permission: 'viewer',
     query: z.object({ ...auditFilters, after: After, limit: Limit.default(50) }),
     success: { 200: page(TrailEntry, z.string()).extend({ unsigned: UnsignedEntries.nullable() }) },
@@ -65,7 +65,7 @@ export const trailOperations = operations({
   listAuditChoices: {
     method: 'GET',
     path: '/audit/choices',
-    summary: 'What the audit entries can be filtered by: acts, people and connections.',
+    summary: 'What the audit entries can be filtered by: actions, people and connections.',
     permission: 'viewer',
     success: { 200: AuditChoices },
     errors: [401, 403, 500, 503],

@@ -210,11 +210,11 @@ export async function unblock(
   const [state] = await connectionStates(db, name)
   const { wasBlocked, due } = await db.transaction().execute(async (tx) => {
     // The batches first: cancelling a run locks in this order.
-    const due = await makeDueNow(tx, { connection: name, now: ctx.now() })
+    const dueNow = await makeDueNow(tx, { connection: name, now: ctx.now() })
     const wasUnblocked = await unblockConnection(tx, name)
     if (wasUnblocked && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(tx, name)
     if (wasUnblocked) await recordAuditEntry(tx, { act: 'connection.unblocked', connection: name, by, now: ctx.now() })
-    return { wasBlocked: wasUnblocked, due }
+    return { wasBlocked: wasUnblocked, due: dueNow }
   })
   if (wasBlocked) ctx.events.connectionUnblocked({ connection: name, by })
   await sweep(ctx)

@@ -155,7 +155,9 @@ describe('a withdrawn answer', () => {
 
     expect(await listed(world)).toEqual(['E0001 N1'])
     await answerKeys(world.sync, { ...acme, former: 'N1', identityId: 'M1', same: false })
-    await expect(withdrawAnswer(world.sync, { ...acme, former: 'E0002', identityId: 'M1' })).rejects.toThrow('there is no answer')
+    await expect(withdrawAnswer(world.sync, { ...acme, former: 'E0002', identityId: 'M1' })).rejects.toThrow(
+      'there is no answer',
+    )
     await answerKeys(world.sync, { ...acme, former: 'N1', identityId: 'M1', same: true })
     expect(await listed(world)).toEqual(['E0001 N1', 'E0001 M1'])
   })

@@ -116,11 +116,12 @@ async function usableIndex(
   if (stored === null) return null
   const index = await openIndex(stored, key)
   if ('reason' in index) return index
-  if (index.head.rules !== rulesDigest) return { reason: 'exports are read in another way than the last one was' }
+  if (index.head.rules !== rulesDigest)
+    return { reason: 'the rules for reading exports have changed since the last one' }
   if (today < index.head.day) return { reason: `the last export was read on a later day, ${index.head.day}` }
   const max = Math.max(minChangedPeople, Math.ceil(maxChangedShare * index.size))
   const changed = await changedPeople(db, { connection, most: max + 1 })
-  if (changed.length > max) return { reason: `something happened to more than ${max} people since the last export` }
+  if (changed.length > max) return { reason: `more than ${max} people have changed since the last export` }
   return { index, changedPeople: changed }
 }
 
