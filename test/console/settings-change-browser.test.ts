@@ -136,6 +136,17 @@ test('the preview says why a run would be held, and of what the changed settings
   expect(unreadable).toMatch(/New warning: .*Start Date.*write format: yyyy-MM-dd/)
 })
 
+test('the preview has room for many guards, now and changed', async () => {
+  await writeFile(daemon.file, daemon.text.replace('[Active]', '[Present]'))
+  await using window = await openSettings(daemon, { width: 1024 })
+  await window.fill('schedule', atThree)
+  await window.press('See what changes')
+  await window.look('guards')
+
+  expect(await textOf(window.page, 'main')).toMatch(/Values without a meaning.*Values without a meaning/)
+  expect(window.flaws).toEqual([])
+})
+
 test('a mistake stands beside its part, and what was typed stays', async () => {
   await using window = await openSettings(daemon)
   await window.fill('mapping', 'fields: { email: { colum: Mail } }')

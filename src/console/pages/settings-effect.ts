@@ -19,7 +19,7 @@ const figures: readonly Figure[] = [
   { name: 'Corrections', of: ({ counts }) => number(counts.correct) },
   {
     name: 'Guards that would hold the plan',
-    of: ({ guards }) => failedGuards(guards).map(guardName).join(', ') || 'none',
+    of: ({ guards }) => failedGuards(guards).map(guardName).join('\n') || 'none',
   },
 ]
 
@@ -48,14 +48,19 @@ function effectTable({ before, after }: NonNullable<Effect>): Html {
   const rows = figures.map(({ name, of }) => ({ name, before: before ? of(before) : '–', after: of(after) }))
   const columns: readonly Column<Row>[] = [
     { name: 'Figure', kind: 'row', cell: ({ name }) => name },
-    { name: 'Now', kind: 'figure', cell: (row) => row.before },
+    { name: 'Now', kind: 'figure', cell: (row) => linesOf(row.before) },
     {
       name: 'Changed',
       kind: 'figure',
-      cell: (row) => (row.before === row.after ? row.after : html`<strong class="differs">${row.after}</strong>`),
+      cell: (row) =>
+        row.before === row.after ? linesOf(row.after) : html`<strong class="differs">${linesOf(row.after)}</strong>`,
     },
   ]
   return table({ caption: 'What a run would do', columns, rows, empty: 'Nothing.' })
+}
+
+function linesOf(text: string): Html {
+  return html`${text.split('\n').map((line, at) => html`${at > 0 && html`<br>`}${line}`)}`
 }
 
 /** Why the plan would be held with the changed settings, and what they newly warn of. */
