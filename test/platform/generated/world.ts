@@ -41,7 +41,11 @@ export async function openWorld(createDatabase: () => Promise<TestDatabase>): Pr
   const http = opening.use(openRawClient(opened.platform.baseUrl))
   const newCompany = () => openCompany(opened)
   const [mine, theirs] = [await newCompany(), await newCompany()]
-  for (const company of [mine, theirs]) await fillLists(company)
+  for (const company of [mine, theirs]) {
+    await fillLists(company)
+    // A search brings its index up to date, also one that is refused.
+    await company.client.searchPersonnel({ query: {} })
+  }
   const keys = await makeKeys(opened, mine)
   const fingerprint = await fingerprints(opened.platform.database.pool)
   const open = opening.move()
