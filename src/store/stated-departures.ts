@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { PersonKey } from './keys.ts'
 import { employmentStatedAt } from './open-statements.ts'
 import type { Db, Requester } from './schema.ts'
@@ -181,8 +181,12 @@ export async function proposeDeparture(
     .execute()
 }
 
-/** The people who alone stated, as an emergency, a departure that a plan sends. */
-export async function statedAlone(db: Db, runId: string): Promise<readonly Requester[]> {
+/** The people who alone stated, as an emergency, a departure that a plan sends, or a part of it: the changes for which `only` holds. */
+export async function statedAlone(
+  db: Db,
+  runId: string,
+  only: RawBuilder<boolean> = sql`true`,
+): Promise<readonly Requester[]> {
   return await db
     .selectFrom('stated_departures as stated')
     .innerJoin('changes', 'changes.identity_id', 'stated.identity_id')
@@ -191,6 +195,7 @@ export async function statedAlone(db: Db, runId: string): Promise<readonly Reque
     )
     .select(['stated.stated_by as by', 'stated.principal'])
     .where('runs.id', '=', runId)
+    .where(only)
     .where('changes.kind', 'in', ['join', 'leave', 'correct'])
     .where('stated.is_emergency', '=', true)
     .where('stated.approved_by', 'is', null)

@@ -94,7 +94,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     history: [top, 'plans', 'roster', 'inbox'],
     alerts: [top, 'connections', 'rejects', 'leavers', 'effective', 'workers', 'foreign', 'statement/owed.ts'],
     retention: [top, 'audit/trail.ts', 'runs', 'roster', 'scim/resources.ts', 'statement/forget.ts'],
-    backup: [top, 'migrations', 'connections', 'runs', 'plans', 'inbox', 'workers', 'audit/trail.ts'],
+    backup: [top, 'migrations', 'connections', 'runs', 'plans', 'roster', 'inbox', 'workers', 'audit/trail.ts'],
   },
   console: {
     [top]: ['site', 'pages'],

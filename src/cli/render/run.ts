@@ -144,8 +144,15 @@ export function renderOutcome(run: Run, paint: Paint): string {
       ...blockedPeople,
       ...(isAccepted ? foreignText({ people: foreign, separated }) : []),
       ...doubtText(run.inDoubt),
+      ...droppedText(run),
     ].map((line) => `${paint('yellow', '!')} ${run.connection}: ${line}`),
   ].join('\n')
+}
+
+/** What nobody reads again of a rejected export. */
+function droppedText({ state, feed, mode, source }: Run): string[] {
+  if (state !== 'rejected' || feed !== 'source' || mode !== 'delta' || source === null) return []
+  return ['this export contains only changes and is not read again: what it states for a later day is dropped too']
 }
 
 /** The final states of a run whose plan was accepted. */

@@ -97,7 +97,11 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval
       return {
         title: `Reject the plan of ${run.connection}?`,
         explanation: html`<p>Nothing of it is sent (${countsText(run.counts) ?? 'no change'}).${run.parts.length > 0 && ' The parts that were approved before stay delivered.'}</p>
-<p>A later run reads the source again. If the source has not changed, the same plan is held again.</p>`,
+<p>${
+          run.feed === 'source' && run.mode === 'delta' && run.source !== null
+            ? 'This export contains only changes and is not read again: what it states for a later day is dropped too.'
+            : 'A later run reads the source again. If the source has not changed, the same plan is held again.'
+        }</p>`,
         fields: decisionReasonField(fields, await connectionOf(context, run)),
         button: 'Reject the plan',
         danger: true,

@@ -1,4 +1,3 @@
-import type { ChangeKind } from '../change.ts'
 import { isEmployed } from '../employment.ts'
 import { type KnownFaults, noKnownFaults } from '../guards/facts.ts'
 import { type KeyChangeCandidate, noAnswers } from '../key-change-candidates.ts'
@@ -18,6 +17,7 @@ import { type Sending, sendDifferences } from './sending.ts'
 import { startSplitting } from './split.ts'
 import { type Storing, storingFor } from './storing.ts'
 import { tally } from './tally.ts'
+import { type StatedOtherwise, watchUnapproved } from './unapproved.ts'
 
 /** How many of the last employed people we remember. If the last one still employed is missing next time, the file was cut. */
 const maxLastEmployedKeys = 50
@@ -39,8 +39,8 @@ export type DeciderRules = {
   readonly known?: KnownFaults
   /** People who are separated or deleted only by an approval that names them. */
   readonly pinned?: ReadonlySet<string>
-  /** People who were left in a plan of which a part was approved, each with the kind of change that is not approved yet. */
-  readonly left?: ReadonlyMap<string, ChangeKind>
+  /** People who were left out when a part of a plan was approved, and of whom nobody has approved a change since. */
+  readonly unapproved?: ReadonlySet<string>
   readonly outOfScope?: OutOfScope
   /** People who are known to be unchanged. No row names them. */
   readonly unchanged?: UnchangedPeople
@@ -85,6 +85,9 @@ export function createDecider(rules: DeciderRules) {
     ...keyChangeSteps(parts),
     ...startSplitting(parts.decisions),
     ...lastNamedSteps(parts),
+
+    /** Those of the people without an approval whom the source states without a change. Complete once everybody is decided about. */
+    statedOtherwise: (): StatedOtherwise[] => parts.unapproved.statedOtherwise(book.lacks),
   }
 }
 
@@ -93,7 +96,8 @@ function openParts(rules: DeciderRules) {
   const { context, rows, sending = sendDifferences, storing = storingFor(context), pinned = new Set() } = rules
   const tallied = tally(rules.known ?? noKnownFaults)
   const faults = keepFaults(tallied, rules.rejectsKept)
-  const { unchanged, outOfScope, onDecided, left = new Map() } = rules
+  const { unchanged, outOfScope, onDecided } = rules
+  const unapproved = watchUnapproved(rules.unapproved ?? new Set(), context)
   return {
     context,
     rows,
@@ -103,12 +107,13 @@ function openParts(rules: DeciderRules) {
     book: openRowBook({ context, faults, severalRows: rows.severalRows, unchanged, outOfScope }),
     contradictions: collectContradictions(context),
     keyChanges: rules.keyChanges ?? findKeyChanges(context, noAnswers.differentPeople),
-    decisions: keepDecisions({ context, tally: tallied, pinned, left, sending, storing, onDecided }),
+    unapproved,
+    decisions: keepDecisions({ context, tally: tallied, pinned, unapproved, sending, storing, onDecided }),
   }
 }
 
 function decidingSteps(parts: Parts) {
-  const { context, rows, book, contradictions, keyChanges, decisions } = parts
+  const { context, rows, book, contradictions, keyChanges, unapproved, decisions } = parts
   const overtaken: OvertakenEvent[] = []
   const outOfScopeLeavers: string[] = []
 
@@ -118,6 +123,7 @@ function decidingSteps(parts: Parts) {
     if (book.isDeparture(identityId)) return decideDeparture(first, entry)
     const decision = decisions.withPin(identityId, countingDeparture(entry, observations, context))
     decisions.add({ identityId, entry, decision, input: first })
+    unapproved.add(identityId, { entry, decision, rows: observations })
     contradictions.add(identityId, last, entry, decision)
     return planned(decision, entry, last)
   }
@@ -130,6 +136,7 @@ function decidingSteps(parts: Parts) {
     book.useDeparture(identityId)
     const decision = decisions.withPin(identityId, decide(entry, observation, context))
     decisions.add({ identityId, entry, decision, input: 'untouched' })
+    unapproved.add(identityId, { entry, decision, rows: 'untouched' })
     contradictions.add(identityId, null, entry, decision)
     const isLeaver = decision.news.kinds.includes('leavers')
     if (isLeaver && book.isOutOfScope(identityId)) outOfScopeLeavers.push(identityId)
@@ -148,6 +155,7 @@ function decidingSteps(parts: Parts) {
     const decision = decisions.withPin(identityId, decide(entry, input, context))
     if (!rows.findsLeaversWithoutRow && decision.news.kinds.includes('leavers')) return []
     decisions.addFinal({ identityId, entry, decision, input })
+    unapproved.add(identityId, { entry, decision, rows: input })
     keyChanges.addUnobserved(entry, decision, input)
     return decisions.planned(entry, decision, { identityId, origin: null })
   }

@@ -1,8 +1,8 @@
-import type { ChangeKind } from '../change.ts'
 import type { RosterEntry } from '../record.ts'
 import type { Decision, PersonInput, PlanContext } from './decide.ts'
 import { type PlannedPerson, type PlanSteps, planned } from './planned.ts'
 import { nothingTallied, type Tallied, type Tally } from './tally.ts'
+import type { Unapproved } from './unapproved.ts'
 
 /** A decision about one person and its input. */
 export type Decided = {
@@ -17,8 +17,7 @@ type DecisionRules = PlanSteps & {
   readonly tally: Tally
   /** People who are separated or deleted only by an approval that names them. */
   readonly pinned: ReadonlySet<string>
-  /** People who were left in a plan of which a part was approved, each with the kind of change that is not approved yet. */
-  readonly left: ReadonlyMap<string, ChangeKind>
+  readonly unapproved: Unapproved
   /** Called with each decision, also with one that is discarded later. */
   readonly onDecided?: (decided: Decided) => void
 }
@@ -27,11 +26,11 @@ type DecisionRules = PlanSteps & {
 export type Decisions = ReturnType<typeof keepDecisions>
 
 /** Counts the decisions of a plan. A decision is discarded if its row turns out not to apply. */
-export function keepDecisions({ context, tally, pinned, left, onDecided, ...steps }: DecisionRules) {
+export function keepDecisions({ context, tally, pinned, unapproved, onDecided, ...steps }: DecisionRules) {
   const tallied = new Map<string, Tallied>()
 
   function count(decided: Decided): Tallied {
-    const added = tally.add(withLeft(decided, left), decided.input)
+    const added = tally.add(unapproved.counted(decided.identityId, decided.decision), decided.input)
     onDecided?.(decided)
     return added
   }
@@ -53,6 +52,7 @@ export function keepDecisions({ context, tally, pinned, left, onDecided, ...step
       for (const identityId of identityIds) {
         tally.remove(tallied.get(identityId) ?? nothingTallied)
         tallied.delete(identityId)
+        unapproved.takeBack(identityId)
       }
     },
     /** Counts people whose key seems to have changed. */
@@ -78,12 +78,4 @@ export function withPin(identityId: string, decision: Decision, pinned: Readonly
   const isTaken = news.kinds.includes('leavers') || news.kinds.includes('retractions')
   if (!isTaken || !pinned.has(identityId)) return decision
   return { ...decision, news: { ...news, kinds: [...news.kinds, 'pinned'] } }
-}
-
-/** Adds the guard of people who were left in a plan to a decision that makes the same kind of change. */
-function withLeft({ identityId, decision }: Decided, left: ReadonlyMap<string, ChangeKind>): Decision {
-  const { change, news } = decision
-  if (change === null || left.get(identityId) !== change.kind) return decision
-  if (change.kind !== 'retract' && change.carried) return decision
-  return { ...decision, news: { ...news, identityId, kinds: [...news.kinds, 'leftUnapproved'] } }
 }

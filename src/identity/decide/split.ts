@@ -20,7 +20,7 @@ type Split = {
 type SplitPerson = PersonObservations & { readonly joins: boolean }
 
 /** The guards that judge whether a person may leave. No other guard delays a departure. */
-const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed', 'pinned'])
+const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed', 'pinned', 'leftUnapproved'])
 
 /** Splits people off a plan of events, and counts what is held. */
 export function startSplitting(decisions: Decisions) {

@@ -3,6 +3,7 @@ import { rollcall } from '../audit/trail.ts'
 import { recordRestore } from '../connections/installation.ts'
 import { releaseEvents } from '../inbox/inbox.ts'
 import { dropPlan } from '../plans/plans.ts'
+import { recordUnapproved } from '../roster/unapproved-people.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 
@@ -27,6 +28,8 @@ export async function prepareRestored(tx: Db, { until, now }: { until: Date; now
       reason,
       ...(isPlanning ? { to: 'failed', failure: 'conflict' } : { to: 'cancelled' }),
     })
+    // A part of it may have been approved since the backup: the rest would be so few that no limit counts them.
+    if (state === 'held') await recordUnapproved(tx, { runId: id, onlyLeavers: true })
     await dropPlan(tx, id, now)
     await releaseEvents(tx, id)
   }

@@ -3,6 +3,7 @@ import { undeliveredCodes } from '../../contract/failures.ts'
 import { clockBound } from '../has-come.ts'
 import { markInDoubt } from '../in-doubt.ts'
 import type { PeopleKeys } from '../keys.ts'
+import { isSplitOff } from '../runs/held-runs.ts'
 import { hasExpired } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 import type { ClaimedDelivery } from './claim.ts'
@@ -40,8 +41,8 @@ export async function markUndeliveredInDoubt(
 }
 
 /**
- * The connections with undelivered people that no run has tried for a while or is about to try. A held plan of the roster contains them:
- * a new one would replace it while an operator looks at it.
+ * The connections with undelivered people that no run has tried for a while or is about to try. A held plan of the roster contains them,
+ * unless it has only people who were split off: a new one would replace it while an operator looks at it.
  */
 export async function connectionsWithUndelivered(db: Db, now: Date): Promise<string[]> {
   const before = new Date(now.getTime() - retryAfterMs)
@@ -51,7 +52,7 @@ export async function connectionsWithUndelivered(db: Db, now: Date): Promise<str
     having (max(last_at) <= ${before} or max(last_at) > ${clockBound(before)}) and not exists (
       select 1 from runs where runs.connection = problems.connection
         and (state in ('waiting', 'reading', 'planned', 'delivering')
-          or (feed = 'roster' and state = 'held' and not ${hasExpired(now)})
+          or (feed = 'roster' and state = 'held' and not ${hasExpired(now)} and not ${isSplitOff})
           or (feed = 'roster' and created_at between ${before} and ${clockBound(before)})))`.execute(db)
   return rows.map(({ connection }) => connection)
 }

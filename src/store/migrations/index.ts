@@ -23,6 +23,7 @@ import { proposalTimes } from './proposal-times.ts'
 import { restoredStatements } from './restored-statements.ts'
 import { settingsChanges } from './settings-changes.ts'
 import { settingsWrites } from './settings-writes.ts'
+import { unapprovedPeople } from './unapproved-people.ts'
 import { weeklyMails } from './weekly-mails.ts'
 
 /** All tables of the first release. Tables follow those that they refer to. */
@@ -60,4 +61,5 @@ export const migrations: readonly Migration[] = [
   weeklyMails,
   settingsChanges,
   settingsWrites,
+  unapprovedPeople,
 ]

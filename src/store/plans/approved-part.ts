@@ -137,6 +137,12 @@ export async function storeApprovedPart(tx: Db, { runId, selection, now }: Appro
     tx,
   )
   await sql`update changes set run_id = ${id} where run_id = ${runId} and ${isInPart(selection)}`.execute(tx)
+  // The export without a person counts when it is accepted: until then it can be read again, and would count twice.
+  await sql`
+    update plan_entries set absences = roster.absences
+    from runs join roster on roster.connection = runs.connection
+    where plan_entries.run_id = ${id} and runs.id = ${id} and roster.identity_id = plan_entries.identity_id
+      and plan_entries.absences > 0 and plan_entries.desired ->> 'separatedAt' is null`.execute(tx)
   // Whoever approves both keys of a pair answers that they are two people.
   await sql`
     delete from key_change_candidates candidate using changes

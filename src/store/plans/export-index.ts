@@ -82,7 +82,7 @@ export async function storeIndexPart(tx: Db, { runId, part, data }: IndexPart): 
   await copyBytes(tx, { table: 'export_index_parts', columns: ['run_id', 'part', 'data'], rows })
 }
 
-/** The people who changed since the index was made, or whose platform record differs; at most `most`. */
+/** The people who changed since the index was made, whose platform record differs, or who wait for an approval; at most `most`. */
 export async function changedPeople(
   db: Db,
   { connection, most }: { readonly connection: string; readonly most: number },
@@ -90,7 +90,8 @@ export async function changedPeople(
   const { rows } = await sql<{ identityId: string }>`
     select identity_id as "identityId" from (
       select identity_id from changed_people where connection = ${connection}
-      union select identity_id from out_of_sync where connection = ${connection}) people
+      union select identity_id from out_of_sync where connection = ${connection}
+      union select identity_id from unapproved_people where connection = ${connection}) people
     limit ${most}`.execute(db)
   return rows.map(({ identityId }) => identityId)
 }

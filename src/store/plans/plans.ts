@@ -6,6 +6,7 @@ import type { DesiredState } from '../../identity/decide/decide.ts'
 import type { OvertakenEvent } from '../../identity/decide/decider.ts'
 import type { KnownFault } from '../../identity/decide/faults.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
+import type { StatedOtherwise } from '../../identity/decide/unapproved.ts'
 import { isJoinedByRecord, storedFields } from '../../identity/difference.ts'
 import { changeDigest, planHasher } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
@@ -22,9 +23,11 @@ import type { RunOfConnection } from '../keys.ts'
 import { oneByOne } from '../one-by-one.ts'
 import { acceptFaults, dropFaults, recordBlockedPeople, recordFaults } from '../rejects/known-faults.ts'
 import { hasRosterEntries } from '../roster/roster.ts'
+import { endApproved, endStatedOtherwise, planUnapprovedEnds } from '../roster/unapproved-people.ts'
 import { acceptWaiting, type PlannedWaiting, storeWaiting } from '../roster/waiting.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { type SourceHeader, storeHeader } from '../runs/headers.ts'
+import { isSplitOff } from '../runs/held-runs.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, RosterCounts, RunSource, Verification } from '../schema.ts'
 import { dropStagedKeys } from '../statement/intake.ts'
@@ -305,6 +308,8 @@ export type PlanSummary = {
   readonly faults: readonly KnownFault[] | null
   /** Changes of waiting rows; null or undefined: none. */
   readonly waiting?: PlannedWaiting | null
+  /** People without an approval whom the source states without a change. Left out: the plan reads no source as a whole. */
+  readonly statedOtherwise?: readonly StatedOtherwise[]
   /** In a plan of events: those without effect. */
   readonly overtaken?: readonly OvertakenEvent[]
 }
@@ -322,11 +327,12 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
   if (feed === 'webhook') await recordOvertakenEvents(tx, { runId: id, overtaken: plan.overtaken ?? [] })
   await recordCandidates(tx, id, plan.pairs)
   if (plan.waiting) await storeWaiting(tx, { runId: id, connection, waiting: plan.waiting })
+  await planUnapprovedEnds(tx, { runId: id, connection, mode: plan.mode, people: plan.statedOtherwise ?? [] })
   if (plan.faults !== null) {
     const source = plan.source?.name ?? null
     await recordFaults(tx, { runId: id, connection, source, rejects: plan.faults, now })
   }
-  await supersedeHeldPlans(tx, claim.run, now)
+  await supersedeHeldPlans(tx, claim.run, { hasNothingNew: plan.source === null, now })
   return true
 }
 
@@ -370,7 +376,7 @@ async function storeRejects(tx: Db, runId: string, rejects: readonly Reject[]): 
 async function supersedeHeldPlans(
   tx: Db,
   { id, connection, feed, options }: ClaimedRun['run'],
-  now: Date,
+  { hasNothingNew, now }: { readonly hasNothingNew: boolean; readonly now: Date },
 ): Promise<void> {
   const older = await tx
     .selectFrom('runs')
@@ -379,6 +385,8 @@ async function supersedeHeldPlans(
     .where('state', '=', 'held')
     .where('feed', '=', feed)
     .where(sql<boolean>`not options ? 'retract'`)
+    // Without a new export, nothing states again what was split off the last one.
+    .where(sql<boolean>`not (${feed === 'source' && hasNothingNew} and ${isSplitOff})`)
     .execute()
   const again = options.again?.runId
   const replaced = older.filter((held) => {
@@ -468,6 +476,8 @@ export async function commitPlan(
   await recordBlockedPeople(tx, { runId, connection, now })
   await acceptSource(tx, { runId, speaksOfAbsent })
   await acceptRetractions(tx, { runId, connection, now })
+  await endApproved(tx, { runId, connection })
+  await endStatedOtherwise(tx, runId)
   return await createDeliveries(tx, { runId, limits, by, now })
 }
 
@@ -529,7 +539,8 @@ const whereKnown = sql`
 /**
  * Marks held plans as outdated whose differences start from other facts than before. An accepted export affects every held plan; other
  * plans affect those with the same people, and a held plan of an export also if they bring older facts about people that it only lists. A
- * leaving date whose day has come, and the parts of the held plan itself, do not count. Held retractions are never outdated.
+ * leaving date whose day has come, the parts of the held plan itself, and the plan of which it was split off, do not count. Held retractions
+ * are never outdated.
  */
 async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
@@ -557,6 +568,7 @@ async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection)
       ) overtaken
       where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
         and held.passed_part_run_id is distinct from ours.id and ours.part_of_run_id is distinct from held.id
+        and ours.held_part_run_id is distinct from held.id
       group by held.id
     )
     update runs set outdated_reason = case people when 1 then 'facts about 1 person of it were' else 'facts about ' || people || ' of its people were' end

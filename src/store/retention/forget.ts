@@ -5,6 +5,7 @@ import { laterKeys } from '../key-answers.ts'
 import { removedReason } from '../removed-reason.ts'
 import { desiredValue } from '../roster/names.ts'
 import { rosterEntry } from '../roster/roster.ts'
+import { dropUnapproved } from '../roster/unapproved-people.ts'
 import { dropWaiting } from '../roster/waiting.ts'
 import { lockActiveRun } from '../runs/claims.ts'
 import type { Db } from '../schema.ts'
@@ -72,7 +73,10 @@ export async function forgetPerson(db: Db, forgetting: ForgetRequest): Promise<n
       delete from run_accounts using runs
       where account -> 'person' ->> 'identityId' = ${identityId} and runs.id = run_accounts.run_id
         and runs.connection = ${connection}`.execute(tx)
-    for (const key of keys) await dropWaiting(tx, { connection, identityId: key })
+    for (const key of keys) {
+      await dropWaiting(tx, { connection, identityId: key })
+      await dropUnapproved(tx, { connection, identityId: key })
+    }
     await deleteUsersOf(tx, { connection, identityIds: keys, at: now })
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await forgetInStatements(tx, { connection, keys })

@@ -221,6 +221,14 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       columns: named('connection identity_id is_separated first_at last_at'),
     },
   ],
+  unapproved_people: [
+    {
+      holds: 'keys',
+      description: 'people who were left out when a part of their plan was approved, and wait for an approval',
+      removedWhen: 'somebody approves a change of theirs, HR no longer states it, or `rollcall forget`',
+      columns: named('connection identity_id departs run_id as_of ended_by'),
+    },
+  ],
   hold_backs: [
     {
       holds: 'words',

@@ -118,6 +118,25 @@ export async function basisOfHeld(db: Db, runId: string): Promise<string | null>
 /** Why a held plan with another basis is outdated. */
 export const outdatedBasis = 'the configuration of the connection, or a classified value, has changed since'
 
+/** In SQL, whether a held run has only some people of an export or of the roster, whose plan went on without them. */
+export const isSplitOff = sql<boolean>`(feed <> 'webhook' and passed_part_run_id is null
+  and exists (select from runs whole where whole.held_part_run_id = runs.id))`
+
+/** The held run that makes the same change as a superseded one of people who were split off, and stands in its place; null if there is none. */
+export async function heldInPlaceOf(db: Db, runId: string): Promise<string | null> {
+  const held = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('state', '=', 'held')
+    .where(isSplitOff)
+    .where(
+      sql<boolean>`exists (select from runs before where before.id = ${runId} and before.state = 'superseded'
+        and before.connection = runs.connection and before.feed = runs.feed and before.digest = runs.digest)`,
+    )
+    .executeTakeFirst()
+  return held?.id ?? null
+}
+
 type UndecidedQuery = {
   readonly connection: string
   readonly feed: FeedName
@@ -133,7 +152,7 @@ export async function hasUndecidedRun(db: Db, { connection, feed, now }: Undecid
     .where('feed', '=', feed)
     .where('state', 'in', feed === 'webhook' ? ['reading', 'planned'] : ['reading', 'planned', 'held'])
     // A requested retraction has the feed `source`, but reads no source.
-    .where(sql<boolean>`not options ? 'retract' and not (state = 'held' and ${hasExpired(now)})`)
+    .where(sql<boolean>`not options ? 'retract' and not (state = 'held' and (${hasExpired(now)} or ${isSplitOff}))`)
     .limit(1)
     .executeTakeFirst()
   return run !== undefined

@@ -213,8 +213,8 @@ export async function moveRun(
 }
 
 /** In SQL, whether a held run can no longer be approved. */
-export function hasExpired(now: Date) {
-  return sql<boolean>`coalesce(expires_at <= ${now}, false)`
+export function hasExpired(now: Date, table = 'runs') {
+  return sql<boolean>`coalesce(${sql.ref(`${table}.expires_at`)} <= ${now}, false)`
 }
 
 type RosterRunQuery = {
@@ -226,7 +226,8 @@ type RosterRunQuery = {
 
 /**
  * Whether a roster run has handled what was due at that time, or will. A failed run counts only until `failedBefore`, so that it is not
- * repeated at once. A held run counts until its plan expires. A part of a plan handles its own people only, and a superseded run nobody.
+ * repeated at once. None counts once a held plan has expired, which the next run supersedes. A part of a plan handles its own people only, and
+ * a superseded run nobody.
  */
 export async function hasRosterRunSince(
   db: Db,
@@ -242,8 +243,10 @@ export async function hasRosterRunSince(
     .where(
       sql<boolean>`case when state in ('waiting', 'reading') then true
         when state = 'failed' then finished_at > ${failedBefore}
-        when state = 'held' and ${hasExpired(now)} then false
-        else as_of >= ${since} end`,
+        else as_of >= ${since} and not exists (
+          select from runs expired
+          where expired.connection = runs.connection and expired.feed = 'roster' and expired.state = 'held'
+            and ${hasExpired(now, 'expired')}) end`,
     )
     .limit(1)
     .executeTakeFirst()

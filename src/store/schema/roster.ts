@@ -100,6 +100,14 @@ export type RosterTables = EffectiveTables & {
   }
   /** A view of `acknowledged` without the people who were confirmed since. */
   out_of_sync: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
+  unapproved_people: {
+    connection: string
+    identity_id: string
+    departs: boolean
+    run_id: string
+    as_of: Date
+    ended_by: string | null
+  }
   hold_backs: {
     connection: string
     identity_id: string

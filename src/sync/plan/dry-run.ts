@@ -92,6 +92,7 @@ export function withoutStored({
   known: ____,
   header: _____,
   index: ______,
+  statedOtherwise: _______,
   ...plan
 }: PreparedPlan) {
   return plan

@@ -151,5 +151,6 @@ async function wholeExportFacts(
     warnings: [...plan.warnings, ...withdrawnWarning(waiting), ...pins],
     waiting,
     faults: decider.knownFaults(),
+    statedOtherwise: decider.statedOtherwise(),
   }
 }

@@ -2,10 +2,10 @@ import type { Reading, SourceRow } from '../../connectors/connector.ts'
 import { createDecider, type DeciderRules } from '../../identity/decide/decider.ts'
 import { findKeyChanges, noKeyChanges } from '../../identity/decide/key-changes.ts'
 import type { Page } from '../../identity/decide/row-book.ts'
-import { leftUnapproved } from '../../store/plans/left-unapproved.ts'
 import { rejectsKept } from '../../store/plans/plans.ts'
 import { knownFaults } from '../../store/rejects/known-faults.ts'
 import { hasEmployed, hasRosterEntries, headcount } from '../../store/roster/roster.ts'
+import { unapprovedPeople } from '../../store/roster/unapproved-people.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { traceStep } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
@@ -44,7 +44,7 @@ export async function openWorkspace(
     keyChanges: (await hasEmployed(db, name)) ? findKeyChanges(context, answers.differentPeople) : noKeyChanges,
     outOfScope: rules.outOfScope ?? 'hold',
     pinned: pinnedPeople(connection, answers),
-    left: await leftUnapproved(db, { connection: name, feed: feed.name }),
+    unapproved: await unapprovedPeople(db, name),
     unchanged: filter?.unchangedPeople,
     onDecided: filter && ((decided) => filter.nextIndex.addDecision(decided)),
   })

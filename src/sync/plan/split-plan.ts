@@ -15,7 +15,10 @@ import type { Stage } from './stage.ts'
 const defaultPageSize = 1000
 
 /** Guards about individual people. Their people never queue behind another held run. */
-const perPersonGuards: ReadonlySet<string> = new Set(['retractions', 'rekeyed', 'reusedKeys', 'pinned'])
+const perPersonGuards: ReadonlySet<string> = new Set([
+  ...(['retractions', 'rekeyed', 'reusedKeys', 'pinned'] as const),
+  'leftUnapproved',
+])
 
 /** A person who waits: behind a run that is already held, or, if `runId` is null, in the plan that is held now. */
 type WaitingPerson = PersonObservations & { readonly runId: string | null; readonly reason: string }

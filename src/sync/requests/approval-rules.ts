@@ -1,8 +1,9 @@
 import { machinePrincipal } from '../../contract/control/access.ts'
 import { Failure } from '../../errors.ts'
+import { isInPart, type PartSelection } from '../../store/plans/approved-part.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
 import { configuredBy } from '../../store/runs/configured.ts'
-import { markBasisOutdated } from '../../store/runs/held-runs.ts'
+import { heldInPlaceOf, markBasisOutdated } from '../../store/runs/held-runs.ts'
 import { getRun, type Run, requestersOfRun } from '../../store/runs/runs.ts'
 import type { Db, Requester } from '../../store/schema.ts'
 import { statedAlone } from '../../store/stated-departures.ts'
@@ -33,6 +34,8 @@ type ApprovalInput = {
   readonly run: Run
   readonly connection: SyncConnection
   readonly decision: Decision
+  /** The part that is approved; left out: the whole plan. */
+  readonly selection?: PartSelection
   readonly now: Date
 }
 
@@ -43,23 +46,26 @@ type ApprovalInput = {
 export async function refuseUnapprovable(
   ctx: SyncContext,
   tx: Db,
-  { run, connection, decision, now }: ApprovalInput,
+  { run, connection, decision, selection = {}, now }: ApprovalInput,
 ): Promise<string | null> {
   const { by, principal = machinePrincipal } = decision
   refuseExpired(run, now)
   const active = await lockActiveRun(tx, run.connection)
   if (active !== null)
     throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
-  if (connection.approvals.twoPeople) await refuseSamePerson(tx, run, { by, principal })
+  if (connection.approvals.twoPeople) await refuseSamePerson(tx, run, { approver: { by, principal }, selection })
   if (run.options.separate) await refuseStatedInHeld(tx, { connection: run.connection, ...run.options.separate })
   const basis = await planBasis({ ...ctx, store: { ...ctx.store, db: tx } }, connection)
   await markBasisOutdated(tx, { runId: run.id, basis })
   return (await getRun(tx, run.id))?.moved ?? null
 }
 
-/** The held run that is decided about. Throws `conflict` if it is no longer held, or of another connection than the person expects. */
+/**
+ * The held run that is decided about. Each plan of an export makes the run of people who were split off anew: one with the same changes stands
+ * for it. Throws `conflict` if it is no longer held, or of another connection than the person expects.
+ */
 export async function heldRun(ctx: SyncContext, { runId, connection }: Decision): Promise<Run> {
-  const run = await requireRun(ctx, runId)
+  const run = await requireRun(ctx, (await heldInPlaceOf(ctx.store.db, runId)) ?? runId)
   if (connection !== undefined && run.connection !== connection)
     throw new Failure('conflict', `run ${runId} is of the connection "${run.connection}", not of "${connection}"`)
   if (run.state === 'held') return run
@@ -74,25 +80,36 @@ function whyNotHeld({ state, reason, decidedBy, decidedAt }: Run): string {
 }
 
 /** Refuses a plan that can no longer be approved. */
-function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): void {
+function refuseExpired(run: Run, now: Date): void {
+  const { id, expiresAt } = run
   if (expiresAt === null || Date.parse(expiresAt) > now.getTime()) return
-  const helps = options.retract
-    ? 'reject it, and ask for the retraction again'
-    : options.separate
-      ? 'reject it, and ask for the separation again'
-      : `"rollcall sync --connection ${connection}" plans again on what is known now`
-  throw new Failure('conflict', `the plan of run ${id} has expired at ${expiresAt} and cannot be approved: ${helps}`)
+  throw new Failure(
+    'conflict',
+    `the plan of run ${id} has expired at ${expiresAt} and cannot be approved. To plan again, ${planningAgain(run)}`,
+  )
+}
+
+/** What plans again what a held plan was made from, after "to plan again". */
+export function planningAgain({ connection, options }: Run): string {
+  const { retract, separate, revert, person } = options
+  const request = retract ? 'retraction' : separate ? 'separation' : revert ? 'revert' : null
+  if (request) return `reject it and ask for the ${request} again`
+  return `run "rollcall sync --connection ${connection}${person ? ' --person KEY' : ''}"`
 }
 
 /** Refuses an approver whom the rule of two people takes for the person who requested or configured the run. */
-async function refuseSamePerson(db: Db, run: Run, approver: Requester): Promise<void> {
+async function refuseSamePerson(
+  db: Db,
+  run: Run,
+  { approver, selection }: { readonly approver: Requester; readonly selection: PartSelection },
+): Promise<void> {
   const rule = '"approvals.twoPeople" requires another person to approve it'
   const requester = (await requestersOfRun(db, run.id)).find((one) => isSamePerson(one, approver))
   if (requester) {
     const who = isSameName(requester, approver) ? approver.by : requester.by
     throw new Failure('conflict', `${who} requested run ${run.id}${whySamePerson(requester, approver)}: ${rule}`)
   }
-  const alone = (await statedAlone(db, run.id)).find((one) => isSamePerson(one, approver))
+  const alone = (await statedAlone(db, run.id, isInPart(selection))).find((one) => isSamePerson(one, approver))
   if (alone) {
     const stated = `a departure of run ${run.id} is an emergency that ${alone.by} alone stated`
     throw new Failure('conflict', `${stated}${whySamePerson(alone, approver)}: ${rule}`)

@@ -38,8 +38,9 @@ export async function approveRun(ctx: SyncContext, decision: Approval): Promise<
 
 async function approve(ctx: SyncContext, decision: Approval): Promise<Run> {
   const { db } = ctx.store
-  const { runId, digest, by, reason: because = null } = decision
+  const { digest, by, reason: because = null } = decision
   const run = await heldRun(ctx, decision)
+  const { id: runId } = run
   setInheritedAttributes({ 'rollcall.connection': run.connection })
   const connection = requireConnection(ctx, run.connection)
   refuseWithoutReason(connection, decision)
@@ -80,8 +81,9 @@ async function approve(ctx: SyncContext, decision: Approval): Promise<Run> {
 
 /** Drops the plan of a held run. */
 export async function rejectRun(ctx: SyncContext, decision: Decision): Promise<Run> {
-  const { runId, by, reason: because = null } = decision
+  const { by, reason: because = null } = decision
   const held = await heldRun(ctx, decision)
+  const { id: runId } = held
   const connection = ctx.connections.get(held.connection)
   if (connection) refuseWithoutReason(connection, decision)
   const run = await endRun(ctx, { runId, by, because, to: 'rejected' })

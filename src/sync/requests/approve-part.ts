@@ -1,8 +1,5 @@
+import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { unknownPerson } from '../../identity/decide/decide.ts'
-import { newsOf } from '../../identity/decide/news.ts'
-import { tally } from '../../identity/decide/tally.ts'
-import { noNews, type PeopleCounts } from '../../identity/guards/facts.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
 import { acknowledgeEventsOfPart, eventsOfHeld, type PersonOfEvent } from '../../store/inbox/inbox.ts'
 import {
@@ -14,18 +11,17 @@ import {
   storeApprovedPart,
   unknownInPlan,
 } from '../../store/plans/approved-part.ts'
-import { stagedChanges } from '../../store/plans/plans.ts'
 import { splitPairs } from '../../store/plans/split-pairs.ts'
-import { rosterEntries } from '../../store/roster/roster.ts'
-import { getRun, moveRun, type Run } from '../../store/runs/runs.ts'
+import { isUnapproved, recordUnapproved } from '../../store/roster/unapproved-people.ts'
+import { addWaitingRun, getRun, moveRun, type Run, requestersOfRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { reportStatement, statePopulation } from '../context/state-population.ts'
-import { mainRules } from '../plan/feeds.ts'
+import { countPeople } from '../plan/count-people.ts'
 import { peopleOfEvents } from '../plan/people-of-events.ts'
-import { planContext } from '../plan/plan-inputs.ts'
 import { acceptPlan, continueAfterAccept } from '../run/accept-plan.ts'
-import { type Decision, heldRun, refuseUnapprovable } from './approval-rules.ts'
+import { sweep } from '../run/sweep.ts'
+import { type Decision, heldRun, planningAgain, refuseUnapprovable } from './approval-rules.ts'
 import { requireRun } from './requests.ts'
 
 type PartInput = {
@@ -42,26 +38,37 @@ type PartInput = {
  * one transaction, so a person is always in exactly one of them. Returns the run of the part.
  */
 export async function approvePart(ctx: SyncContext, { connection, ...input }: PartInput): Promise<Run> {
-  const { run, decision, digest } = input
+  const { run, decision, digest, selection } = input
   const now = ctx.now()
   const events = run.feed === 'webhook' ? await eventsOfHeld(ctx.store.db, run.id) : []
   const people = await peopleOfEvents(ctx, connection, events)
   const accepted = await ctx.store.db.transaction().execute(async (tx) => {
-    const moved = await refuseUnapprovable(ctx, tx, { run, connection, decision, now })
+    const moved = await refuseUnapprovable(ctx, tx, { run, connection, decision, selection, now })
     if (!(await lockHeldRun(tx, run.id))) throw new Failure('conflict', `run ${run.id} is no longer held`)
-    if (moved !== null)
-      throw new Failure('conflict', `no part of run ${run.id} can be approved: ${moved}. ${planAgain(run)}`)
+    if (moved !== null) return { moved, again: await requestRosterRun(tx, run, now) }
     const part = await splitPart(tx, { ...input, connection, now })
     return await acceptPart(ctx, tx, { ...input, part, people, connection, now })
   })
+  if ('moved' in accepted) {
+    const helps = accepted.again ? 'it is planned again now' : `to plan again, ${planningAgain(run)}`
+    if (accepted.again) await sweep(ctx)
+    throw new Failure(
+      'conflict',
+      `no part of run ${run.id} can be approved: ${accepted.moved}; ${helps}, then choose from that plan`,
+    )
+  }
   if (accepted.statement) reportStatement(ctx, accepted.statement)
   ctx.events.runApproved({ runId: accepted.part.id, connection: run.connection, by: decision.by, digest })
   await continueAfterAccept(ctx, accepted.part, accepted.batches)
   return await requireRun(ctx, accepted.part.id)
 }
 
-function planAgain({ connection }: Run): string {
-  return `"rollcall sync --connection ${connection}" plans again; then choose from that plan`
+/** Requests the run that makes a held plan of the roster again, which no request of a person does. Returns whether the plan is one. */
+async function requestRosterRun(tx: Db, { id, connection, feed }: Run, now: Date): Promise<boolean> {
+  if (feed !== 'roster') return false
+  const requestedBy = await requestersOfRun(tx, id)
+  await addWaitingRun(tx, { connection, feed, trigger: 'operator', options: {}, requestedBy, now })
+  return true
 }
 
 /** Returns what a part of a held plan would be. Throws as an approval would if the part is empty, all of the plan, or names what it lacks. */
@@ -112,12 +119,15 @@ function unknownGroups(runId: string, named: readonly (string | null)[], unknown
 
 type SplitInput = Omit<PartInput, 'decision'> & { readonly now: Date }
 
-/** Moves the part to a run of its own, and counts both. Throws if it is not the part that the approver saw. */
+/** Moves the part to a run of its own, counts both, and records that nobody approved the rest. Throws if it is not the part that the approver saw. */
 async function splitPart(tx: Db, { run, connection, digest, selection, now }: SplitInput): Promise<Run> {
   await requirePart(tx, run, selection)
   const partId = await storeApprovedPart(tx, { runId: run.id, selection, now })
-  const people = await countedPeople(tx, { run, partId, connection, now })
+  // No limit counted those who were left out of an earlier part.
+  const only = sql<boolean>`not ${isUnapproved(run.connection)}`
+  const people = await countPeople(tx, { runId: partId, asOf: run.asOf, connection, only, now })
   await recordPartCounts(tx, { runId: run.id, partId, people })
+  await recordUnapproved(tx, { runId: run.id })
   const part = await getRun(tx, partId)
   if (part === null) throw new Error(`run ${partId} was not stored`)
   if (part.digest !== digest)
@@ -126,31 +136,6 @@ async function splitPart(tx: Db, { run, connection, digest, selection, now }: Sp
       `this part of run ${run.id} is ${part.digest} now, not ${digest}: other people fit, or something else is planned for them; look at the part again`,
     )
   return part
-}
-
-type CountInput = {
-  readonly run: Run
-  readonly partId: string
-  readonly connection: SyncConnection
-  readonly now: Date
-}
-
-/** How many people of a part each limit counts. The roster is that before the part. */
-async function countedPeople(tx: Db, { run, partId, connection, now }: CountInput): Promise<PeopleCounts> {
-  const asOf = run.asOf ?? now.toISOString()
-  const context = planContext({ mode: 'delta', asOf }, mainRules(connection), now)
-  const rules = { today: context.today, removes: connection.records !== undefined }
-  const counted = tally()
-  for await (const page of stagedChanges(tx, partId)) {
-    const identityIds = page.map(({ change }) => change.identityId)
-    const known = await rosterEntries(tx, { connection: run.connection, identityIds })
-    for (const { change } of page) {
-      const entry = known.get(change.identityId) ?? unknownPerson(change.identityId, context)
-      const news = change.kind === 'retract' || change.carried ? noNews : newsOf(entry, change.record, rules)
-      counted.add({ entry: null, change, isAbsent: false, news }, 'untouched')
-    }
-  }
-  return counted.people()
 }
 
 type AcceptInput = PartInput & {

@@ -308,7 +308,9 @@ export async function endRun(ctx: SyncContext, { runId, by, because, to }: EndIn
     if (!(await moveRun(tx, { id: runId, to, now: ctx.now(), by, ...(because !== undefined && { because }) }))) {
       throw new Failure('conflict', `run ${runId} is ${before.state} and cannot be ${to}`)
     }
-    const details = { ...(before.digest !== null && { digest: before.digest }), ...(because && { reason: because }) }
+    // A part may have been approved since the run was read.
+    const digest = (await getRun(tx, runId))?.digest ?? null
+    const details = { ...(digest !== null && { digest }), ...(because && { reason: because }) }
     await recordAuditEntry(tx, { act: `run.${to}`, connection: before.connection, by, runId, details, now: ctx.now() })
     await dropPlan(tx, runId, ctx.now())
     if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })

@@ -1,11 +1,14 @@
 import { areCovered, judgesFaults } from '../../identity/guards/covered.ts'
+import { namedAll } from '../../identity/guards/movements.ts'
 import { doubtsValues, untainted } from '../../identity/guards/taints.ts'
 import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import { holdAllEvents } from '../../store/inbox/inbox.ts'
 import { writeOutEntries } from '../../store/plans/entries.ts'
+import { recordLeftOutCounts, storeLeftOut } from '../../store/plans/left-out-part.ts'
 import { storePassedPart } from '../../store/plans/passed-part.ts'
-import { rejectsKept } from '../../store/plans/plans.ts'
+import { rejectsKept, stagedDigest } from '../../store/plans/plans.ts'
 import { hasNewFaults } from '../../store/rejects/known-faults.ts'
+import { isUnapproved, unapprovedPeople } from '../../store/roster/unapproved-people.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import { heldReason } from '../../store/runs/held-runs.ts'
 import { getRun, moveRun, type Run } from '../../store/runs/runs.ts'
@@ -15,6 +18,7 @@ import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
 import { reportStatement, type StatementOutcome, statePopulation } from '../context/state-population.ts'
+import { countPeople } from '../plan/count-people.ts'
 import { acceptPlan, continueAfterAccept, expiryOf, failedGuards } from './accept-plan.ts'
 
 /** The approval of the held plan that this run makes again, with the run of that plan. */
@@ -29,21 +33,43 @@ export async function acceptOrHold(ctx: SyncContext, claim: ClaimedRun, connecti
   const approval = again ? { ...again, run: await getRun(db, again.runId) } : null
   const isApproved = approval !== null && (await coversPlan(db, approval, run))
   const reason = heldReason(run.guards ?? [])
-  if (reason === '' || isApproved) await accept(ctx, claim, { run, connection, approval: isApproved ? approval : null })
-  else await hold(ctx, claim, { run, connection, reason: approval ? `${reason}; ${madeAgain(approval)}` : reason })
+  if (isApproved) await accept(ctx, claim, { run, connection, approval, held: null })
+  else if (reason === '' || (await waitsForLeftOut(db, run))) {
+    const held = reason === '' ? null : { because: approval && madeAgain(approval) }
+    await accept(ctx, claim, { run, connection, approval: null, held })
+  } else await hold(ctx, claim, { run, connection, reason: approval ? `${reason}; ${madeAgain(approval)}` : reason })
 }
 
 function madeAgain({ by, runId, run }: EarlierApproval): string {
   return `made again after ${by} approved run ${runId}: ${run?.moved}`
 }
 
-/** Whether the approval of a held plan covers the plan made in its place: it does the same, and has no finding that was not shown. */
-async function coversPlan(
-  db: Db,
-  { digest, run: approved }: EarlierApproval,
-  { id: runId, connection, digest: newDigest, guards }: Run,
-): Promise<boolean> {
-  if (digest !== newDigest || approved?.state !== 'superseded') return false
+/**
+ * Whether a guard stops a plan only because of people who were left out when a part of an earlier plan was approved, so that all others go on.
+ * What an export with only changes states is not stated again: it is held as a whole.
+ */
+async function waitsForLeftOut(db: Db, { feed, mode, connection, guards, options }: Run): Promise<boolean> {
+  const failed = (guards ?? []).filter(({ ok }) => !ok)
+  const isRepeated = feed === 'roster' || (feed === 'source' && mode === 'snapshot')
+  // A kept plan is delivered exactly as it is, or not at all.
+  if (!isRepeated || options.plan || failed.length === 0) return false
+  const others = failed.filter(({ name }) => name !== 'leftUnapproved')
+  if (others.some(({ name }) => !namedAll.has(name))) return false
+  const waiting = others.length === 0 ? null : await unapprovedPeople(db, connection)
+  return others.every(({ people = [] }) => people.every((key) => waiting?.has(key)))
+}
+
+/**
+ * Whether the approval of a held plan covers the plan made in its place: it does the same, and has no finding that was not shown. If the plan
+ * was about people who were left out of a part, the new one may change others too, as nothing stops those.
+ */
+async function coversPlan(db: Db, { digest, run: approved }: EarlierApproval, run: Run): Promise<boolean> {
+  const { id: runId, connection, guards } = run
+  if (approved?.state !== 'superseded') return false
+  const isSame =
+    digest === run.digest ||
+    ((await waitsForLeftOut(db, run)) && digest === (await stagedDigest(db, runId, { only: isUnapproved(connection) })))
+  if (!isSame) return false
   if (!areCovered(guards ?? [], approved.guards ?? [])) return false
   const failsByFaults = (guards ?? []).some(({ ok, name }) => !ok && judgesFaults(name))
   if (!failsByFaults) return true
@@ -116,26 +142,51 @@ async function acceptUndoubtedPart(
 type AcceptInput = {
   readonly run: Run
   readonly connection: SyncConnection
-  /** The approval that covers a plan whose guards failed; null if no guard failed. */
+  /** The approval that covers a plan whose guards failed; null: none is needed. */
   readonly approval: EarlierApproval | null
+  /** Holds the people who were left out of an approved part in a run of their own, and why besides that; null: there are none. */
+  readonly held: { readonly because: string | null } | null
 }
 
 /** Accepts a plan, so that its changes are due. */
-async function accept(ctx: SyncContext, claim: ClaimedRun, { run, connection, approval }: AcceptInput): Promise<void> {
+async function accept(ctx: SyncContext, claim: ClaimedRun, input: AcceptInput): Promise<void> {
+  const { run, connection, approval } = input
   await ctx.yieldToShortWork?.()
   const now = ctx.now()
   const about = { runId: run.id, connection: run.connection }
   const decision = approval && { by: approval.by, because: approval.because ?? null }
-  const { batches, statement } = await ctx.store.db.transaction().execute(async (tx) => {
-    const count = await acceptPlan(tx, run, connection, now)
+  const { batches, statement, held } = await ctx.store.db.transaction().execute(async (tx) => {
+    const leftOut = input.held && (await holdLeftOut(tx, { run, connection, because: input.held.because, now }))
+    const rest = leftOut ? ((await getRun(tx, run.id)) ?? run) : run
+    const count = await acceptPlan(tx, rest, connection, now)
     const to = count > 0 ? 'delivering' : 'unchanged'
     if (!(await moveRun(tx, { id: run.id, to, now, attempt: claim.attempt, ...decision }))) throw new Overtaken()
-    const details = { digest: run.digest, batches: count, ...(approval && { approvedBy: approval.by }) }
+    const details = { digest: rest.digest, batches: count, ...(approval && { approvedBy: approval.by }) }
     await recordAuditEntry(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
-    return { batches: count, statement: count === 0 ? await statePopulation(ctx, tx, about) : null }
+    return { batches: count, statement: count === 0 ? await statePopulation(ctx, tx, about) : null, held: leftOut }
   })
   setAttributes({ 'rollcall.state': batches > 0 ? 'delivering' : 'unchanged' })
   if (statement) reportStatement(ctx, statement)
   if (approval) ctx.events.runApproved({ ...about, by: approval.by, digest: run.digest ?? '' })
+  if (held) ctx.events.runHeld({ runId: held.id, connection: run.connection, reason: held.reason ?? '' })
   await continueAfterAccept(ctx, run, batches)
+}
+
+type LeftOutInput = {
+  readonly run: Run
+  readonly connection: SyncConnection
+  readonly because: string | null
+  readonly now: Date
+}
+
+/** Holds the people of a plan who were left out of an approved part in a run of their own. Returns it. */
+async function holdLeftOut(tx: Db, { run, connection, because, now }: LeftOutInput): Promise<Run | null> {
+  const about = { connection: run.connection, now }
+  const heldId = await storeLeftOut(tx, { ...about, runId: run.id, because, expiresAt: expiryOf(connection, now) })
+  const people = await countPeople(tx, { runId: heldId, asOf: run.asOf, connection, now })
+  await recordLeftOutCounts(tx, { runId: run.id, heldId, people })
+  const held = await getRun(tx, heldId)
+  const details = { failed: failedGuards(held?.guards ?? []), digest: held?.digest, of: run.id }
+  await recordAuditEntry(tx, { ...about, act: 'run.held', by: rollcall, runId: heldId, details })
+  return held
 }

@@ -84,7 +84,9 @@ type SourceDecision = { readonly outcome: SourceOutcome; readonly now: Date }
 export async function decideSource(tx: Db, run: Run, { outcome, now }: SourceDecision): Promise<void> {
   const { id: runId, connection, feed, source } = run
   if (feed === 'source') {
-    if (source) await recordSourceDecision(tx, { connection, source, outcome, now })
+    // Where people of it wait in a run of their own, it can be read again: nothing else states their change until a newer one does.
+    if (source && (run.heldPart === null || source.more))
+      await recordSourceDecision(tx, { connection, source, outcome, now })
     if (source?.more) await addWaitingRun(tx, { connection, feed: 'source', trigger: 'file', options: {}, now })
     // Events that only caused the source to be read contain nothing that could be read again.
     await acknowledgeEvents(tx, { runId })

@@ -12,7 +12,13 @@ export type ExpectedPerson = {
 }
 
 /** An export of HR: everybody listed at that moment. */
-export type Night = { readonly asOf: string; readonly rows: readonly HrPerson[]; readonly csv: string }
+export type Night = {
+  readonly asOf: string
+  readonly rows: readonly HrPerson[]
+  readonly csv: string
+  /** Whether what was accepted of it is about this person; left out: it was accepted as a whole. */
+  readonly isAbout?: (id: string) => boolean
+}
 
 /** What HR sent to the daemon: a whole export, or one event. */
 export type HrMessage = Night | HrEvent
@@ -188,10 +194,11 @@ function whatFollows(tellings: readonly HrMessage[]): Map<string, ExpectedPerson
   return new Map([...known].map(([id, { person }]) => [id, person]))
 }
 
-function applyExport(known: Map<string, Known>, { asOf, rows }: Night): void {
+function applyExport(known: Map<string, Known>, { asOf, rows, isAbout = () => true }: Night): void {
   const at = Date.parse(asOf)
-  const listed = new Map(rows.map((row) => [row.id, row]))
+  const listed = new Map(rows.filter(({ id }) => isAbout(id)).map((row) => [row.id, row]))
   for (const [id, before] of known) {
+    if (!isAbout(id)) continue
     const row = listed.get(id)
     const stated = row ? asListed(row, before.person, at) : asMissed(before, at)
     // An accepted export states everything, also by omission; but omission states nothing about fields that were never stated.

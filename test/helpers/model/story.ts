@@ -4,7 +4,7 @@ import { requestRun } from '../../../src/sync/sync.ts'
 import { judge } from '../crash/judge.ts'
 import type { HrEvent } from '../events.ts'
 import { peopleOn, type World } from '../world.ts'
-import { createHr, type ExpectedPerson, type Hr, type HrMessage } from './hr-model.ts'
+import { createHr, type ExpectedPerson, type Hr, type HrMessage, type Night } from './hr-model.ts'
 import type { Setup, TestSystem } from './test-system.ts'
 
 /** The expected state: HR, the messages accepted so far, and the people whom an operator withholds. */
@@ -81,7 +81,7 @@ export async function recordAccepted(model: Model, { world }: TestSystem): Promi
 }
 
 async function messagesOf(run: RunRow, { hr, received }: Model, { sync }: World): Promise<HrMessage[]> {
-  if (run.feed === 'source') return run.source && run.as_of ? hr.nightsOf([run.as_of.toISOString()]) : []
+  if (run.feed === 'source') return await exportOf(run, hr, sync)
   if (run.feed !== 'webhook') return []
   const { rows } = await sync.store.pool.query<{ dedup_key: string }>(
     `select dedup_key from inbox where run_id = $1 and state = 'settled'`,
@@ -89,6 +89,26 @@ async function messagesOf(run: RunRow, { hr, received }: Model, { sync }: World)
   )
   const acknowledged = rows.flatMap(({ dedup_key }) => received.get(dedup_key) ?? [])
   return acknowledged.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
+}
+
+/** The export of a run. A part of a plan is about its own people, and a plan from which people were split off about the others. */
+async function exportOf(
+  { id, source, as_of, held_part_run_id }: RunRow,
+  hr: Hr,
+  sync: World['sync'],
+): Promise<Night[]> {
+  if (as_of === null) return []
+  const { rows } = await sync.store.pool.query<{ identity_id: string; is_own: boolean }>(
+    `select identity_id, run_id = $1 as is_own from changes join runs on runs.id = run_id
+     where run_id in ($1, $2) or part_of_run_id = $2`,
+    [id, held_part_run_id],
+  )
+  const [own, others] = [true, false].map(
+    (isOwn) => new Set(rows.flatMap(({ identity_id, is_own }) => (is_own === isOwn ? identity_id : []))),
+  )
+  if (source === null && own?.size === 0) return []
+  const isAbout = (key: string) => (source === null ? own?.has(key) : !others?.has(key)) ?? false
+  return hr.nightsOf([as_of.toISOString()]).map((night) => ({ ...night, isAbout }))
 }
 
 /** The differences after all work is done. */

@@ -117,7 +117,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
 
     expect(held.expiresAt).toBe(due.toISOString())
     expect(message).toBe(
-      `the plan of run ${held.id} has expired at ${due.toISOString()} and cannot be approved: "rollcall sync --connection acme" plans again on what is known now`,
+      `the plan of run ${held.id} has expired at ${due.toISOString()} and cannot be approved. To plan again, run "rollcall sync --connection acme"`,
     )
     expect(before).toMatchObject([
       { kind: 'held', leavers: 10, reason: expect.stringContaining('until 2026-11-20 08:02 UTC') },

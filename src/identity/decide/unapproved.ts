@@ -1,0 +1,93 @@
+import type { Change } from '../change.ts'
+import { isAboutEmployment, isEmployed } from '../employment.ts'
+import type { NewsKind } from '../guards/facts.ts'
+import { namedAll } from '../guards/movements.ts'
+import type { Observation, RosterEntry } from '../record.ts'
+import { coversEverybody } from './coverage.ts'
+import type { Decision, PlanContext } from './decide.ts'
+
+/** A person whom a source states without a change. `asOf`: the time (ISO instant) of that fact. */
+export type StatedOtherwise = { readonly identityId: string; readonly asOf: string }
+
+/** What was decided about one person, and from which rows; `absent` and `untouched` as in `PersonInput`. */
+type DecidedFrom = {
+  readonly entry: RosterEntry | undefined
+  readonly decision: Decision
+  readonly rows: readonly Observation[] | 'absent' | 'untouched'
+}
+
+/** The people of a source who were left out when a part of their plan was approved. */
+export type Unapproved = ReturnType<typeof watchUnapproved>
+
+/** Watches the decisions about people who were left out when a part of a plan was approved, and of whom nobody has approved a change since. */
+export function watchUnapproved(people: ReadonlySet<string>, context: PlanContext) {
+  const decided = new Set<string>()
+  const statedOtherwise = new Map<string, StatedOtherwise>()
+  return {
+    /**
+     * The decision as the guards count it: no limit counts one that changes one of these people, as their guard alone holds it, besides those
+     * about single people. A departure that an operator states is approved, and a change that was accepted before and is only sent again is none.
+     */
+    counted(identityId: string, decision: Decision): Decision {
+      const { change, entry, news } = decision
+      if (change === null || !people.has(identityId) || isCarried(change) || entry?.isByOperator) return decision
+      return {
+        ...decision,
+        isAbsent: false,
+        news: { identityId, kinds: ['leftUnapproved', ...news.kinds.filter(isOfOne)], moves: [] },
+      }
+    },
+    add(identityId: string, from: DecidedFrom): void {
+      if (!people.has(identityId)) return
+      decided.add(identityId)
+      if (statesOtherwise(from, context)) statedOtherwise.set(identityId, { identityId, asOf: timeOf(from, context) })
+      else statedOtherwise.delete(identityId)
+    },
+    takeBack(identityId: string): void {
+      decided.delete(identityId)
+      statedOtherwise.delete(identityId)
+    },
+    /**
+     * Those whom the source states without a change. Complete once everybody is decided about. `lacks`: whether the source is complete and
+     * lacks the person. Nothing is decided about a joiner whom it lacks.
+     */
+    statedOtherwise(lacks: (identityId: string) => boolean): StatedOtherwise[] {
+      const { asOf } = context
+      const isGone = (identityId: string) => coversEverybody(context) && !decided.has(identityId) && lacks(identityId)
+      const gone = [...people].filter(isGone).map((identityId) => ({ identityId, asOf }))
+      return [...statedOtherwise.values(), ...gone]
+    },
+  }
+}
+
+/** The guards about single people whose verdicts name everybody concerned. */
+function isOfOne(kind: NewsKind): boolean {
+  return namedAll.has(kind)
+}
+
+function isCarried(change: Change): boolean {
+  return change.kind !== 'retract' && change.carried
+}
+
+/** An export states everybody at its own time, whatever time a row names. */
+function timeOf({ rows }: DecidedFrom, { asOf, mode }: PlanContext): string {
+  const last = typeof rows === 'string' ? undefined : rows.at(-1)
+  return mode === 'snapshot' ? asOf : (last?.asOf ?? asOf)
+}
+
+/**
+ * Whether a usable fact says that nothing is to change. One that cannot be read in part says nothing, nor does one that is silent about
+ * employment, and whoever is missing may still become a leaver.
+ */
+function statesOtherwise({ entry, decision, rows }: DecidedFrom, context: PlanContext): boolean {
+  const { change, overtaken } = decision
+  if (rows === 'untouched' || overtaken || (change !== null && !isCarried(change))) return false
+  const mayLeave = isEmployed(entry, context.today)
+  if (rows === 'absent') return coversEverybody(context) && !mayLeave
+  const isClear = rows.every((row) => !row.isUncertain && (row.badCells ?? []).length === 0)
+  const leaves = rows.some(
+    ({ statesDeparture, leavingDate }) =>
+      statesDeparture || (typeof leavingDate === 'string' && leavingDate <= context.today),
+  )
+  return isClear && !(mayLeave && leaves) && rows.some((row) => isAboutEmployment(row, context))
+}

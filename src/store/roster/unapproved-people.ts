@@ -1,0 +1,88 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { StatedOtherwise } from '../../identity/decide/unapproved.ts'
+import type { PersonKey, RunOfConnection } from '../keys.ts'
+import type { Db } from '../schema.ts'
+
+type RecordInput = {
+  readonly runId: string
+  /** Only people whose departure the plan would send. */
+  readonly onlyLeavers?: boolean
+}
+
+/**
+ * Records the people of a held plan whose change nobody approved, so that every later plan holds them, however few they are: whatever feed
+ * states their change, and whatever becomes of this plan. Changes that were accepted before and are only sent again do not count, nor do
+ * those that only a person asked for.
+ */
+export async function recordUnapproved(tx: Db, { runId, onlyLeavers = false }: RecordInput): Promise<void> {
+  const ofKind = onlyLeavers ? sql`changes.separated_at is not null` : sql`true`
+  await sql`
+    insert into unapproved_people (connection, identity_id, departs, run_id, as_of)
+    select runs.connection, changes.identity_id, changes.separated_at is not null, runs.id, coalesce(runs.as_of, runs.created_at)
+    from changes join runs on runs.id = changes.run_id
+    where runs.id = ${runId} and runs.feed in ('source', 'webhook', 'roster') and not runs.options ? 'retract'
+      and not changes.carried and ${ofKind}
+    on conflict (connection, identity_id) do update set
+      departs = unapproved_people.departs or excluded.departs,
+      run_id = excluded.run_id, as_of = greatest(unapproved_people.as_of, excluded.as_of), ended_by = null`.execute(tx)
+}
+
+/** The people of a connection who were left out when a part of their plan was approved, and of whom nobody has approved a change since. */
+export async function unapprovedPeople(db: Db, connection: string): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('unapproved_people')
+    .select('identity_id')
+    .where('connection', '=', connection)
+    .execute()
+  return new Set(rows.map(({ identity_id }) => identity_id))
+}
+
+/** In SQL, whether a row of `changes` is about a person who waits for an approval. */
+export function isUnapproved(connection: string): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select from unapproved_people waiting where waiting.connection = ${connection} and waiting.identity_id = changes.identity_id)`
+}
+
+type PlannedEnds = RunOfConnection & {
+  readonly mode: 'snapshot' | 'delta'
+  readonly people: readonly StatedOtherwise[]
+}
+
+/**
+ * Records which people a planned source states without a change. They wait no longer once that plan is accepted. An older fact ends nothing,
+ * and one of an event ends only a departure.
+ */
+export async function planUnapprovedEnds(tx: Db, { runId, connection, mode, people }: PlannedEnds): Promise<void> {
+  if (people.length === 0) return
+  await sql`
+    update unapproved_people set ended_by = ${runId}
+    from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as stated("identityId" text, "asOf" timestamptz)
+    where connection = ${connection} and identity_id = stated."identityId" and as_of < stated."asOf"
+      and (departs or ${mode === 'snapshot'})`.execute(tx)
+}
+
+/** Ends the waiting of people whom the source of a plan states without a change. */
+export async function endStatedOtherwise(tx: Db, runId: string): Promise<void> {
+  await tx.deleteFrom('unapproved_people').where('ended_by', '=', runId).execute()
+}
+
+/**
+ * Ends the waiting of people of whom an accepted plan changes something, because somebody approved that. A departure that waits is not
+ * approved by a change of other values, nor anything by a run that undoes another one.
+ */
+export async function endApproved(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
+  await sql`
+    delete from unapproved_people waiting using changes, runs
+    where runs.id = ${runId} and runs.feed <> 'revert' and changes.run_id = ${runId} and not changes.carried
+      and waiting.connection = ${connection} and waiting.identity_id = changes.identity_id
+      and (not waiting.departs or changes.kind <> 'update')`.execute(tx)
+}
+
+/** Ends the waiting of one person, about whom somebody has decided otherwise. */
+export async function dropUnapproved(tx: Db, { connection, identityId }: PersonKey): Promise<void> {
+  await tx
+    .deleteFrom('unapproved_people')
+    .where('connection', '=', connection)
+    .where('identity_id', '=', identityId)
+    .execute()
+}

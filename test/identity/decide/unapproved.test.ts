@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import type { Decision, PlanContext } from '../../../src/identity/decide/decide.ts'
+import { watchUnapproved } from '../../../src/identity/decide/unapproved.ts'
+import { noNews } from '../../../src/identity/guards/facts.ts'
+import type { Observation, Reject, RosterEntry } from '../../../src/identity/record.ts'
+
+const context = {
+  mode: 'snapshot',
+  today: '2026-11-12',
+  asOf: '2026-11-12T01:00:00.000Z',
+} as PlanContext
+const entryOf = (separatedAt: string | null) =>
+  ({
+    desired: { identityId: 'A', separatedAt },
+    inferred: false,
+    heldDeparture: null,
+    deferredTo: null,
+    clearedDate: null,
+  }) as RosterEntry
+const employed = entryOf(null)
+const row: Observation = {
+  identityId: 'A',
+  fields: {},
+  leavingDate: null,
+  statesDeparture: false,
+  statesEmployed: true,
+  isUncertain: false,
+  hasEmploymentCell: true,
+  origin: { file: 'a.csv', line: 2 },
+}
+const unchanged: Decision = { entry: null, change: null, isAbsent: false, news: noNews }
+const leave = { kind: 'leave', identityId: 'A', carried: false } as Decision['change']
+const reject = {} as Reject
+
+describe('a person who was left out waits no longer', () => {
+  test.each<[string, boolean, Partial<Parameters<ReturnType<typeof watchUnapproved>['add']>[1]>, Partial<PlanContext>]>(
+    [
+      ['if a row states the person without a change', true, {}, {}],
+      ['if a row states a leaving date to come', true, { rows: [{ ...row, leavingDate: '2027-06-30' }] }, {}],
+      ['but not if it states the change', false, { decision: { ...unchanged, change: leave } }, {}],
+      ['but not if the row cannot be used', false, { rows: 'untouched' }, {}],
+      [
+        'but not if a cell that may state a departure is unreadable',
+        false,
+        { rows: [{ ...row, isUncertain: true }] },
+        {},
+      ],
+      ['but not if another cell is unreadable', false, { rows: [{ ...row, badCells: [reject] }] }, {}],
+      ['but not if a departure is held back', false, { rows: [{ ...row, statesDeparture: true }] }, {}],
+      ['but not if a leaving date has come', false, { rows: [{ ...row, leavingDate: '2026-11-12' }] }, {}],
+      ['but not if newer facts are known', false, { decision: { ...unchanged, overtaken: [] } }, {}],
+      ['but not if an employed person is missing', false, { rows: 'absent' }, {}],
+      ['if a leaver is missing', true, { rows: 'absent', entry: entryOf('2026-11-01T00:00:00.000Z') }, {}],
+      [
+        'but not if an event is silent about employment',
+        false,
+        { rows: [{ ...row, hasEmploymentCell: false }] },
+        { mode: 'delta' },
+      ],
+      ['if an event states employment', true, {}, { mode: 'delta' }],
+      [
+        'but not if events do not name a leaver',
+        false,
+        { rows: 'absent', entry: entryOf('2026-11-01T00:00:00.000Z') },
+        { mode: 'delta' },
+      ],
+    ],
+  )('%s', (_, ends, decided, other) => {
+    const watch = watchUnapproved(new Set(['A']), { ...context, ...other })
+    watch.add('A', { entry: employed, decision: unchanged, rows: [row], ...decided })
+    watch.add('B', { entry: employed, decision: unchanged, rows: [row] })
+
+    const stated = watch.statedOtherwise(() => false)
+
+    expect(stated).toEqual(ends ? [{ identityId: 'A', asOf: context.asOf }] : [])
+  })
+
+  test('if the last row decides so, and waits again if the decision is taken back', () => {
+    const watch = watchUnapproved(new Set(['A']), context)
+    watch.add('A', { entry: employed, decision: unchanged, rows: [row] })
+    watch.takeBack('A')
+    const takenBack = watch.statedOtherwise(() => false)
+    watch.add('A', { entry: employed, decision: { ...unchanged, change: leave }, rows: [row] })
+
+    expect(takenBack).toEqual([])
+    expect(watch.statedOtherwise(() => false)).toEqual([])
+  })
+
+  test('if an export no longer lists a joiner, about whom nothing is decided', () => {
+    const watch = watchUnapproved(new Set(['A', 'N1', 'N2']), context)
+    watch.add('A', { entry: employed, decision: unchanged, rows: 'absent' })
+
+    expect(watch.statedOtherwise((key) => key !== 'N2')).toEqual([{ identityId: 'N1', asOf: context.asOf }])
+  })
+})
