@@ -77,12 +77,12 @@ ${heading({
     { name: 'Overview', href: '/' },
     { name: connection, href: connectionHref(connection) },
   ],
-  lead: html`As they stand in ${code(file)}. Nothing is saved before you have seen what changes.`,
+  lead: html`The settings in ${code(file)}. Nothing is saved before you have seen what changes.`,
   actions: html`${sections.some(({ section }) => section === 'mapping') && actionLink({ href: settingsHref(connection, '/columns'), name: 'Choose columns and status words' })}
 ${previous && actionLink({ href: settingsHref(connection, '/undo'), name: 'Undo the last change' })}`,
 })}
 ${trouble !== null && html`<p class="notice bad">${sentence(`Nothing can be saved: ${trouble}`)}${sections.length > 0 && ' You can see here what a change would do, and copy it.'}</p>`}
-${settings.refusedReload !== null && html`<p class="notice bad">${sentence(`Rollcall refused the file when it last reloaded, and goes on with the settings that it had: ${settings.refusedReload}`)}</p>`}
+${settings.refusedReload !== null && html`<p class="notice bad">${sentence(`Rollcall refused the file when it last reloaded, and continues with the settings before it: ${settings.refusedReload}`)}</p>`}
 ${settings.hidden.length > 0 && html`<p class="hint">Left out, as a secret may stand there: ${settings.hidden.map((section) => sectionTexts[section].label).join(', ')}. Change that in the file itself.</p>`}
 ${waiting && waitingCard(connection, waiting)}
 ${sections.length > 0 && card({ title: 'Settings in YAML', id: 'form', content: settingsForm(settings, { context, fields, problems }) })}`
@@ -117,7 +117,7 @@ ${areaField({
   rows: Math.min(24, Math.max(2, value.split('\n').length)),
   errors: problems.filter((one) => one.section === section).map(({ message }) => sentence(message)),
 })}
-${hasMoved && html`<p class="hint">In the file by now:</p>${listing(`${label}, in the file by now`, text)}`}`
+${hasMoved && html`<p class="hint">In the file now:</p>${listing(`${label}, in the file now`, text)}`}`
 }
 
 type Waiting = NonNullable<ConnectionSettings['waiting']>
@@ -289,7 +289,7 @@ ${twoPeople && html`<p>A second admin has to approve it.</p>`}`,
 async function requireWaiting(context: PageContext, fields: Fields): Promise<Waiting> {
   const { waiting } = await readSettings(context, fields)
   if (waiting?.id === fields('id')) return waiting
-  throw new Failure('conflict', 'that change does not wait any more: it was decided, replaced, or has expired')
+  throw new Failure('conflict', 'this change no longer waits: it was decided, replaced, or has expired')
 }
 
 const approve: Action = {

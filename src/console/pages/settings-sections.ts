@@ -9,10 +9,10 @@ export const sectionTexts: Readonly<Record<SettingsSection, { readonly label: st
   mapping: { label: 'Columns', hint: 'Which column holds which field, on top of the preset; which rows are read.' },
   leaving: {
     label: 'Status words and absence',
-    hint: 'Which values say that a person has left, and what follows for a person who is missing.',
+    hint: 'Which values say that a person has left, and what the absence of a person means.',
   },
   guards: { label: 'Guards', hint: 'How far a plan may go before a person has to approve it, and pinned people.' },
-  schedule: { label: 'Schedule', hint: 'When the source is read, and when the platform is read back.' },
+  schedule: { label: 'Schedule', hint: 'When the source is read, and when the platform is compared with it.' },
   other: { label: 'Further settings', hint: 'Delivery, leavers, webhook and linked connections.' },
 }
 

@@ -142,7 +142,7 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
         if (isSamePerson(waiting, actor))
           throw new Failure(
             'conflict',
-            `${waiting.by} proposed this change: "approvals.twoPeople" wants another person to approve it`,
+            `${waiting.by} proposed this change: "approvals.twoPeople" requires another person to approve it`,
           )
         if (waiting.before !== opened.text)
           throw new Failure('conflict', `${config.file} has changed since this was proposed: propose it again`)

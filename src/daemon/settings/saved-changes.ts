@@ -109,7 +109,7 @@ type WrittenDetails = {
 }
 
 /** Why a change that waited can be neither approved nor rejected. */
-export const decided = 'that change does not wait any more: it was decided, replaced, or has expired'
+export const decided = 'this change no longer waits: it was decided, replaced, or has expired'
 /** After this time, a change that is still being written is one whose process has ended. */
 const maxWriteMs = 10_000
 

@@ -133,7 +133,7 @@ test('a reload that refused the file shows, with its reason', async () => {
   daemon.reloads.last = null
 
   expect(refusedReload).toBe('database cannot change while the daemon runs')
-  expect(text).toContain('goes on with the settings that it had: database cannot change')
+  expect(text).toContain('continues with the settings before it: database cannot change')
   expect((await daemon.read()).refusedReload).toBeNull()
 })
 
