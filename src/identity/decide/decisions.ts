@@ -30,7 +30,7 @@ export function keepDecisions({ context, tally, pinned, unapproved, onDecided, .
   const tallied = new Map<string, Tallied>()
 
   function count(decided: Decided): Tallied {
-    const added = tally.add(unapproved.counted(decided.identityId, decided.decision), decided.input)
+    const added = tally.add(unapproved.counted(decided.identityId, decided.decision, decided.entry), decided.input)
     onDecided?.(decided)
     return added
   }

@@ -26,11 +26,12 @@ export function watchUnapproved(people: ReadonlySet<string>, context: PlanContex
   return {
     /**
      * The decision as the guards count it: no limit counts one that changes one of these people, as their guard alone holds it, besides those
-     * about single people. A departure that an operator states is approved, and a change that was accepted before and is only sent again is none.
+     * about single people. A departure that an operator states, and whose day has come, is approved, and a change that was accepted before and
+     * is only sent again is none.
      */
-    counted(identityId: string, decision: Decision): Decision {
-      const { change, entry, news } = decision
-      if (change === null || !people.has(identityId) || isCarried(change) || entry?.isByOperator) return decision
+    counted(identityId: string, decision: Decision, entry: RosterEntry | undefined): Decision {
+      const { change, news } = decision
+      if (change === null || !people.has(identityId) || isCarried(change) || isStated(entry, context)) return decision
       return {
         ...decision,
         isAbsent: false,
@@ -63,6 +64,11 @@ export function watchUnapproved(people: ReadonlySet<string>, context: PlanContex
 /** The guards about single people whose verdicts name everybody concerned. */
 function isOfOne(kind: NewsKind): boolean {
   return namedAll.has(kind)
+}
+
+function isStated(entry: RosterEntry | undefined, { today, sourceToday = today }: PlanContext): boolean {
+  const { statedDeparture = null } = entry ?? {}
+  return statedDeparture !== null && statedDeparture <= sourceToday
 }
 
 function isCarried(change: Change): boolean {

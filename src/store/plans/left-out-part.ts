@@ -42,7 +42,7 @@ export async function storeLeftOut(
       configuration, basis, requested_by, ${expiresAt}, ${now}, ${now}
     from runs where id = ${runId}`.execute(tx)
   await sql`
-    update changes set run_id = ${id} where run_id = ${runId} and not carried and ${isUnapproved(connection)}`.execute(
+    update changes set run_id = ${id} where run_id = ${runId} and not carried and ${isUnapproved({ connection, now })}`.execute(
     tx,
   )
   await moveTo(tx, { id, runId, connection })

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { StatedOtherwise } from '../../identity/decide/unapproved.ts'
-import type { PersonKey, RunOfConnection } from '../keys.ts'
+import type { ConnectionAt, PersonKey, RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
 type RecordInput = {
@@ -37,10 +37,13 @@ export async function unapprovedPeople(db: Db, connection: string): Promise<Read
   return new Set(rows.map(({ identity_id }) => identity_id))
 }
 
-/** In SQL, whether a row of `changes` is about a person who waits for an approval. */
-export function isUnapproved(connection: string): RawBuilder<boolean> {
-  return sql<boolean>`exists (
-    select from unapproved_people waiting where waiting.connection = ${connection} and waiting.identity_id = changes.identity_id)`
+/** In SQL, whether a row of `changes` waits for an approval. A departure that an operator states, and whose day has come, is approved. */
+export function isUnapproved({ connection, now }: ConnectionAt): RawBuilder<boolean> {
+  return sql<boolean>`(exists (
+    select from unapproved_people waiting where waiting.connection = ${connection} and waiting.identity_id = changes.identity_id)
+    and not exists (
+      select from stated_departures stated
+      where stated.connection = ${connection} and stated.identity_id = changes.identity_id and stated.applies and stated.due_at <= ${now}))`
 }
 
 type PlannedEnds = RunOfConnection & {

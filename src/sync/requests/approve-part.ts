@@ -124,7 +124,7 @@ async function splitPart(tx: Db, { run, connection, digest, selection, now }: Sp
   await requirePart(tx, run, selection)
   const partId = await storeApprovedPart(tx, { runId: run.id, selection, now })
   // No limit counted those who were left out of an earlier part.
-  const only = sql<boolean>`not ${isUnapproved(run.connection)}`
+  const only = sql<boolean>`not ${isUnapproved({ connection: run.connection, now })}`
   const people = await countPeople(tx, { runId: partId, asOf: run.asOf, connection, only, now })
   await recordPartCounts(tx, { runId: run.id, partId, people })
   await recordUnapproved(tx, { runId: run.id })

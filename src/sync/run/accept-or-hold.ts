@@ -31,7 +31,7 @@ export async function acceptOrHold(ctx: SyncContext, claim: ClaimedRun, connecti
   if (run?.state !== 'planned') throw new Overtaken()
   const { again } = run.options
   const approval = again ? { ...again, run: await getRun(db, again.runId) } : null
-  const isApproved = approval !== null && (await coversPlan(db, approval, run))
+  const isApproved = approval !== null && (await coversPlan(db, { approval, run, now: ctx.now() }))
   const reason = heldReason(run.guards ?? [])
   if (isApproved) await accept(ctx, claim, { run, connection, approval, held: null })
   else if (reason === '' || (await waitsForLeftOut(db, run))) {
@@ -59,16 +59,20 @@ async function waitsForLeftOut(db: Db, { feed, mode, connection, guards, options
   return others.every(({ people = [] }) => people.every((key) => waiting?.has(key)))
 }
 
+type CoverQuery = { readonly approval: EarlierApproval; readonly run: Run; readonly now: Date }
+
 /**
  * Whether the approval of a held plan covers the plan made in its place: it does the same, and has no finding that was not shown. If the plan
  * was about people who were left out of a part, the new one may change others too, as nothing stops those.
  */
-async function coversPlan(db: Db, { digest, run: approved }: EarlierApproval, run: Run): Promise<boolean> {
+async function coversPlan(db: Db, { approval, run, now }: CoverQuery): Promise<boolean> {
+  const { digest, run: approved } = approval
   const { id: runId, connection, guards } = run
   if (approved?.state !== 'superseded') return false
   const isSame =
     digest === run.digest ||
-    ((await waitsForLeftOut(db, run)) && digest === (await stagedDigest(db, runId, { only: isUnapproved(connection) })))
+    ((await waitsForLeftOut(db, run)) &&
+      digest === (await stagedDigest(db, runId, { only: isUnapproved({ connection, now }) })))
   if (!isSame) return false
   if (!areCovered(guards ?? [], approved.guards ?? [])) return false
   const failsByFaults = (guards ?? []).some(({ ok, name }) => !ok && judgesFaults(name))

@@ -532,6 +532,31 @@ describe.each(databases)('people left in a plan of which a part was approved, on
     expect(await separated()).toEqual([...approved, other])
   })
 
+  test('of the roster leave at once if an approver states it, and the others wait', async () => {
+    await using opened = await openWith({})
+    const { world, night, separated } = opened
+    await night(
+      11,
+      everybody.map((person) => (leavers.includes(person.id) ? { ...person, leavingDate: '2026-11-12' } : person)),
+    )
+    world.clock.now = new Date('2026-11-13T03:00:00.000Z')
+    await requestDueRuns(world.sync)
+    await world.drain()
+    await approvePart(world, await lastRun(world))
+    const [first = ''] = doubted
+
+    const { runId } = await stateDeparture(world.sync, {
+      ...{ connection: 'acme', identityId: first, by: 'ana', principal: 'ana', reason: 'theft' },
+      on: '2026-11-13',
+    })
+    await world.drain()
+
+    const run = await world.runOf(runId ?? '')
+    expect(run).toMatchObject({ state: 'finished', counts: { leave: 1 } })
+    expect(await heldPartOf(world, run)).toMatchObject({ state: 'held', counts: { leave: 3 } })
+    expect(await separated()).toEqual([...approved, first])
+  })
+
   test('of the roster are planned again once the plan of which a part was approved has expired', async () => {
     await using opened = await openWith({})
     const { world, night } = opened
