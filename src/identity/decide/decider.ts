@@ -17,7 +17,7 @@ import { type Sending, sendDifferences } from './sending.ts'
 import { startSplitting } from './split.ts'
 import { type Storing, storingFor } from './storing.ts'
 import { tally } from './tally.ts'
-import { type StatedOtherwise, watchUnapproved } from './unapproved.ts'
+import { type StatedOtherwise, type UnapprovedPeople, watchUnapproved } from './unapproved.ts'
 
 /** How many of the last employed people we remember. If the last one still employed is missing next time, the file was cut. */
 const maxLastEmployedKeys = 50
@@ -40,7 +40,7 @@ export type DeciderRules = {
   /** People who are separated or deleted only by an approval that names them. */
   readonly pinned?: ReadonlySet<string>
   /** People who were left out when a part of a plan was approved, and of whom nobody has approved a change since. */
-  readonly unapproved?: ReadonlySet<string>
+  readonly unapproved?: UnapprovedPeople
   readonly outOfScope?: OutOfScope
   /** People who are known to be unchanged. No row names them. */
   readonly unchanged?: UnchangedPeople
@@ -86,6 +86,9 @@ export function createDecider(rules: DeciderRules) {
     ...startSplitting(parts.decisions),
     ...lastNamedSteps(parts),
 
+    /** Whether the person was left out when a part of a plan was approved. */
+    isUnapproved: parts.unapproved.has,
+
     /** Those of the people without an approval whom the source states without a change. Complete once everybody is decided about. */
     statedOtherwise: (): StatedOtherwise[] => parts.unapproved.statedOtherwise(book.lacks),
   }
@@ -97,7 +100,7 @@ function openParts(rules: DeciderRules) {
   const tallied = tally(rules.known ?? noKnownFaults)
   const faults = keepFaults(tallied, rules.rejectsKept)
   const { unchanged, outOfScope, onDecided } = rules
-  const unapproved = watchUnapproved(rules.unapproved ?? new Set(), context)
+  const unapproved = watchUnapproved(rules.unapproved ?? new Map(), context)
   return {
     context,
     rows,
@@ -138,7 +141,7 @@ function decidingSteps(parts: Parts) {
     decisions.add({ identityId, entry, decision, input: 'untouched' })
     unapproved.add(identityId, { entry, decision, rows: 'untouched' })
     contradictions.add(identityId, null, entry, decision)
-    const isLeaver = decision.news.kinds.includes('leavers')
+    const isLeaver = unapproved.counted(identityId, decision, entry).news.kinds.includes('leavers')
     if (isLeaver && book.isOutOfScope(identityId)) outOfScopeLeavers.push(identityId)
     return planned(decision, entry, observation)
   }

@@ -1,5 +1,5 @@
 import type { Change } from '../change.ts'
-import { isAboutEmployment, isEmployed } from '../employment.ts'
+import { isEmployed } from '../employment.ts'
 import type { NewsKind } from '../guards/facts.ts'
 import { namedAll } from '../guards/movements.ts'
 import type { Observation, RosterEntry } from '../record.ts'
@@ -19,29 +19,35 @@ type DecidedFrom = {
 /** The people of a source who were left out when a part of their plan was approved. */
 export type Unapproved = ReturnType<typeof watchUnapproved>
 
+/** By key: people who were left out when a part of a plan was approved, and whether that would have made them leavers. */
+export type UnapprovedPeople = ReadonlyMap<string, { readonly departs: boolean }>
+
 /** Watches the decisions about people who were left out when a part of a plan was approved, and of whom nobody has approved a change since. */
-export function watchUnapproved(people: ReadonlySet<string>, context: PlanContext) {
+export function watchUnapproved(people: UnapprovedPeople, context: PlanContext) {
   const decided = new Set<string>()
   const statedOtherwise = new Map<string, StatedOtherwise>()
   return {
     /**
      * The decision as the guards count it: no limit counts one that changes one of these people, as their guard alone holds it, besides those
-     * about single people. A departure that an operator states, and whose day has come, is approved, and a change that was accepted before and
-     * is only sent again is none.
+     * about single people. Whose departure was left out is not held for another change, nor the other way round. A departure that an operator
+     * states, and whose day has come, is approved, and a change that was accepted before and is only sent again is none.
      */
     counted(identityId: string, decision: Decision, entry: RosterEntry | undefined): Decision {
       const { change, news } = decision
-      if (change === null || !people.has(identityId) || isCarried(change) || isStated(entry, context)) return decision
+      const waiting = people.get(identityId)
+      if (change === null || waiting === undefined || isCarried(change) || isStated(entry, context)) return decision
+      if (isDeparture(change) !== waiting.departs) return decision
       return {
         ...decision,
         isAbsent: false,
         news: { identityId, kinds: ['leftUnapproved', ...news.kinds.filter(isOfOne)], moves: [] },
       }
     },
+    has: (identityId: string): boolean => people.has(identityId),
     add(identityId: string, from: DecidedFrom): void {
       if (!people.has(identityId)) return
       decided.add(identityId)
-      if (statesOtherwise(from, context)) statedOtherwise.set(identityId, { identityId, asOf: timeOf(from, context) })
+      if (statesOtherwise(from, context)) statedOtherwise.set(identityId, { identityId, asOf: context.asOf })
       else statedOtherwise.delete(identityId)
     },
     takeBack(identityId: string): void {
@@ -55,7 +61,7 @@ export function watchUnapproved(people: ReadonlySet<string>, context: PlanContex
     statedOtherwise(lacks: (identityId: string) => boolean): StatedOtherwise[] {
       const { asOf } = context
       const isGone = (identityId: string) => coversEverybody(context) && !decided.has(identityId) && lacks(identityId)
-      const gone = [...people].filter(isGone).map((identityId) => ({ identityId, asOf }))
+      const gone = [...people.keys()].filter(isGone).map((identityId) => ({ identityId, asOf }))
       return [...statedOtherwise.values(), ...gone]
     },
   }
@@ -71,23 +77,24 @@ function isStated(entry: RosterEntry | undefined, { today, sourceToday = today }
   return statedDeparture !== null && statedDeparture <= sourceToday
 }
 
+function isDeparture(change: Change): boolean {
+  if (change.kind === 'join') return (change.record.separatedAt ?? null) !== null
+  return change.kind === 'leave' || change.kind === 'correct'
+}
+
 function isCarried(change: Change): boolean {
   return change.kind !== 'retract' && change.carried
 }
 
-/** An export states everybody at its own time, whatever time a row names. */
-function timeOf({ rows }: DecidedFrom, { asOf, mode }: PlanContext): string {
-  const last = typeof rows === 'string' ? undefined : rows.at(-1)
-  return mode === 'snapshot' ? asOf : (last?.asOf ?? asOf)
-}
-
 /**
- * Whether a usable fact says that nothing is to change. One that cannot be read in part says nothing, nor does one that is silent about
- * employment, and whoever is missing may still become a leaver.
+ * Whether a usable fact says that nothing is to change. One that cannot be read in part says nothing, whoever is missing may still become a
+ * leaver, and a departure to come, held back or stated by an operator is one.
  */
 function statesOtherwise({ entry, decision, rows }: DecidedFrom, context: PlanContext): boolean {
   const { change, overtaken } = decision
   if (rows === 'untouched' || overtaken || (change !== null && !isCarried(change))) return false
+  const { deferredTo = null, heldDeparture = null, isByOperator = false } = decision.entry ?? entry ?? {}
+  if (deferredTo !== null || heldDeparture !== null || isByOperator) return false
   const mayLeave = isEmployed(entry, context.today)
   if (rows === 'absent') return coversEverybody(context) && !mayLeave
   const isClear = rows.every((row) => !row.isUncertain && (row.badCells ?? []).length === 0)
@@ -95,5 +102,5 @@ function statesOtherwise({ entry, decision, rows }: DecidedFrom, context: PlanCo
     ({ statesDeparture, leavingDate }) =>
       statesDeparture || (typeof leavingDate === 'string' && leavingDate <= context.today),
   )
-  return isClear && !(mayLeave && leaves) && rows.some((row) => isAboutEmployment(row, context))
+  return isClear && !(mayLeave && leaves)
 }

@@ -23,9 +23,11 @@ create index runs_split_off on runs (held_part_run_id) where held_part_run_id is
 -- those that were held for its people. Their verdict names only some, so that others of such a plan are taken too.
 insert into unapproved_people (connection, identity_id, departs, run_id, as_of)
 select distinct on (runs.connection, changes.identity_id)
-  runs.connection, changes.identity_id, changes.separated_at is not null, runs.id, coalesce(runs.as_of, runs.created_at)
+  runs.connection, changes.identity_id, departs, runs.id, coalesce(runs.as_of, runs.created_at)
 from runs join changes on changes.run_id = runs.id
+  cross join lateral (select changes.kind in ('leave', 'correct') or changes.kind = 'join' and changes.separated_at is not null as departs) of_change
 where runs.state in ('held', 'rejected', 'superseded', 'cancelled') and runs.feed in ('source', 'webhook', 'roster') and not changes.carried
+  and (departs or runs.mode = 'snapshot')
   and (exists (select from runs part where part.part_of_run_id = runs.id)
     or case json_typeof(runs.guards) when 'array' then exists (select from json_array_elements(runs.guards) guard
       where guard ->> 'name' = 'leftUnapproved' and guard ->> 'ok' = 'false') end)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
+import type { ConnectionAt } from '../keys.ts'
 import { isUnapproved } from '../roster/unapproved-people.ts'
 import { heldReason } from '../runs/held-runs.ts'
 import type { Db } from '../schema.ts'
@@ -58,6 +59,18 @@ export async function storeLeftOut(
     .where('id', '=', runId)
     .execute()
   return id
+}
+
+type LeftOutQuery = ConnectionAt & { readonly runId: string; readonly identityIds: readonly string[] }
+
+/** How many of these people `storeLeftOut` would move out of a plan. */
+export async function countLeftOut(db: Db, { runId, connection, identityIds, now }: LeftOutQuery): Promise<number> {
+  const { rows } = await sql<{ people: number }>`
+    select count(*)::int as people from changes
+    where run_id = ${runId} and identity_id = any(${identityIds}) and not carried and ${isUnapproved({ connection, now })}`.execute(
+    db,
+  )
+  return rows[0]?.people ?? 0
 }
 
 type MovedInput = { readonly id: string; readonly runId: string; readonly connection: string }

@@ -308,7 +308,7 @@ export type PlanSummary = {
   readonly faults: readonly KnownFault[] | null
   /** Changes of waiting rows; null or undefined: none. */
   readonly waiting?: PlannedWaiting | null
-  /** People without an approval whom the source states without a change. Left out: the plan reads no source as a whole. */
+  /** Of an export: people without an approval whom it states without a change. */
   readonly statedOtherwise?: readonly StatedOtherwise[]
   /** In a plan of events: those without effect. */
   readonly overtaken?: readonly OvertakenEvent[]
@@ -327,7 +327,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
   if (feed === 'webhook') await recordOvertakenEvents(tx, { runId: id, overtaken: plan.overtaken ?? [] })
   await recordCandidates(tx, id, plan.pairs)
   if (plan.waiting) await storeWaiting(tx, { runId: id, connection, waiting: plan.waiting })
-  await planUnapprovedEnds(tx, { runId: id, connection, mode: plan.mode, people: plan.statedOtherwise ?? [] })
+  await planUnapprovedEnds(tx, { runId: id, connection, people: plan.statedOtherwise ?? [] })
   if (plan.faults !== null) {
     const source = plan.source?.name ?? null
     await recordFaults(tx, { runId: id, connection, source, rejects: plan.faults, now })

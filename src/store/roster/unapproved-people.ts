@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { StatedOtherwise } from '../../identity/decide/unapproved.ts'
+import type { StatedOtherwise, UnapprovedPeople } from '../../identity/decide/unapproved.ts'
 import type { ConnectionAt, PersonKey, RunOfConnection } from '../keys.ts'
 import type { Db } from '../schema.ts'
 
@@ -9,16 +9,20 @@ type RecordInput = {
   readonly onlyLeavers?: boolean
 }
 
+/** In SQL, whether a row of `changes` is about a departure. */
+const leaves = sql<boolean>`(changes.kind in ('leave', 'correct') or (changes.kind = 'join' and changes.separated_at is not null))`
+
 /**
  * Records the people of a held plan whose change nobody approved, so that every later plan holds them, however few they are: whatever feed
  * states their change, and whatever becomes of this plan. Changes that were accepted before and are only sent again do not count, nor do
- * those that only a person asked for.
+ * those that only a person asked for. Other values than a departure are held
+ * only if an export of everybody states them again.
  */
 export async function recordUnapproved(tx: Db, { runId, onlyLeavers = false }: RecordInput): Promise<void> {
-  const ofKind = onlyLeavers ? sql`changes.separated_at is not null` : sql`true`
+  const ofKind = onlyLeavers ? leaves : sql`(${leaves} or runs.mode = 'snapshot')`
   await sql`
     insert into unapproved_people (connection, identity_id, departs, run_id, as_of)
-    select runs.connection, changes.identity_id, changes.separated_at is not null, runs.id, coalesce(runs.as_of, runs.created_at)
+    select runs.connection, changes.identity_id, ${leaves}, runs.id, coalesce(runs.as_of, runs.created_at)
     from changes join runs on runs.id = changes.run_id
     where runs.id = ${runId} and runs.feed in ('source', 'webhook', 'roster') and not runs.options ? 'retract'
       and not changes.carried and ${ofKind}
@@ -28,40 +32,37 @@ export async function recordUnapproved(tx: Db, { runId, onlyLeavers = false }: R
 }
 
 /** The people of a connection who were left out when a part of their plan was approved, and of whom nobody has approved a change since. */
-export async function unapprovedPeople(db: Db, connection: string): Promise<ReadonlySet<string>> {
+export async function unapprovedPeople(db: Db, connection: string): Promise<UnapprovedPeople> {
   const rows = await db
     .selectFrom('unapproved_people')
-    .select('identity_id')
+    .select(['identity_id', 'departs'])
     .where('connection', '=', connection)
     .execute()
-  return new Set(rows.map(({ identity_id }) => identity_id))
+  return new Map(rows.map(({ identity_id, departs }) => [identity_id, { departs }]))
 }
 
-/** In SQL, whether a row of `changes` waits for an approval. A departure that an operator states, and whose day has come, is approved. */
+/**
+ * In SQL, whether a row of `changes` waits for an approval: it is about a departure if that was left out, and about other values if those were.
+ * A departure that an operator states, and whose day has come, is approved.
+ */
 export function isUnapproved({ connection, now }: ConnectionAt): RawBuilder<boolean> {
   return sql<boolean>`(exists (
-    select from unapproved_people waiting where waiting.connection = ${connection} and waiting.identity_id = changes.identity_id)
+    select from unapproved_people waiting where waiting.connection = ${connection} and waiting.identity_id = changes.identity_id
+      and waiting.departs = ${leaves})
     and not exists (
       select from stated_departures stated
       where stated.connection = ${connection} and stated.identity_id = changes.identity_id and stated.applies and stated.due_at <= ${now}))`
 }
 
-type PlannedEnds = RunOfConnection & {
-  readonly mode: 'snapshot' | 'delta'
-  readonly people: readonly StatedOtherwise[]
-}
+type PlannedEnds = RunOfConnection & { readonly people: readonly StatedOtherwise[] }
 
-/**
- * Records which people a planned source states without a change. They wait no longer once that plan is accepted. An older fact ends nothing,
- * and one of an event ends only a departure.
- */
-export async function planUnapprovedEnds(tx: Db, { runId, connection, mode, people }: PlannedEnds): Promise<void> {
+/** Records which people a planned export states without a change. They wait no longer once that plan is accepted. An older fact ends nothing. */
+export async function planUnapprovedEnds(tx: Db, { runId, connection, people }: PlannedEnds): Promise<void> {
   if (people.length === 0) return
   await sql`
     update unapproved_people set ended_by = ${runId}
     from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as stated("identityId" text, "asOf" timestamptz)
-    where connection = ${connection} and identity_id = stated."identityId" and as_of < stated."asOf"
-      and (departs or ${mode === 'snapshot'})`.execute(tx)
+    where connection = ${connection} and identity_id = stated."identityId" and as_of < stated."asOf"`.execute(tx)
 }
 
 /** Ends the waiting of people whom the source of a plan states without a change. */
@@ -71,14 +72,19 @@ export async function endStatedOtherwise(tx: Db, runId: string): Promise<void> {
 
 /**
  * Ends the waiting of people of whom an accepted plan changes something, because somebody approved that. A departure that waits is not
- * approved by a change of other values, nor anything by a run that undoes another one.
+ * approved by another change, nor by a statement that can be withdrawn, nor anything by a run that undoes another one.
  */
 export async function endApproved(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
     delete from unapproved_people waiting using changes, runs
     where runs.id = ${runId} and runs.feed <> 'revert' and changes.run_id = ${runId} and not changes.carried
       and waiting.connection = ${connection} and waiting.identity_id = changes.identity_id
-      and (not waiting.departs or changes.kind <> 'update')`.execute(tx)
+      and waiting.departs = ${leaves}
+      and not exists (
+        select from stated_departures stated
+        where stated.connection = ${connection} and stated.identity_id = waiting.identity_id and stated.applies)`.execute(
+    tx,
+  )
 }
 
 /** Ends the waiting of one person, about whom somebody has decided otherwise. */

@@ -48,8 +48,7 @@ export async function planEvents(
 
   const result = split && (await splitPlan(workspace, { verdicts, keyChanges, ...split }))
   const digest = await stage.digest()
-  const summary = await summarizePlan(db, name, { inputs, outcome, verdicts, keyChanges, digest })
-  const plan = { ...summary, statedOtherwise: workspace.decider.statedOtherwise() }
+  const plan = await summarizePlan(db, name, { inputs, outcome, verdicts, keyChanges, digest })
   if (result === null) return plan
   if (result.kind === 'whole') return { ...plan, counts: result.counts, people: result.people }
   return { ...plan, guards: verdictsOnRest(verdicts), pairs: [], heldPart: result.part }

@@ -1,5 +1,6 @@
 import { machinePrincipal } from '../../contract/control/access.ts'
 import { Failure } from '../../errors.ts'
+import { areCovered } from '../../identity/guards/covered.ts'
 import { isInPart, type PartSelection } from '../../store/plans/approved-part.ts'
 import { lockActiveRun } from '../../store/runs/claims.ts'
 import { configuredBy } from '../../store/runs/configured.ts'
@@ -65,11 +66,23 @@ export async function refuseUnapprovable(
  * for it. Throws `conflict` if it is no longer held, or of another connection than the person expects.
  */
 export async function heldRun(ctx: SyncContext, { runId, connection }: Decision): Promise<Run> {
-  const run = await requireRun(ctx, (await heldInPlaceOf(ctx.store.db, runId)) ?? runId)
+  const run = await standingFor(ctx, await requireRun(ctx, runId))
   if (connection !== undefined && run.connection !== connection)
     throw new Failure('conflict', `run ${runId} is of the connection "${run.connection}", not of "${connection}"`)
   if (run.state === 'held') return run
   throw new Failure('conflict', `run ${runId} is ${run.state}, not held${whyNotHeld(run)}`)
+}
+
+/** The held run that stands for one of people who were split off; the run itself if there is none. Throws if a guard holds it for more. */
+async function standingFor(ctx: SyncContext, run: Run): Promise<Run> {
+  const heldId = run.state === 'superseded' ? await heldInPlaceOf(ctx.store.db, run.id) : null
+  if (heldId === null) return run
+  const held = await requireRun(ctx, heldId)
+  if (areCovered(held.guards ?? [], run.guards ?? [])) return held
+  throw new Failure(
+    'conflict',
+    `run ${run.id} was made again as run ${held.id}, which is held for another reason too: look at that one`,
+  )
 }
 
 function whyNotHeld({ state, reason, decidedBy, decidedAt }: Run): string {

@@ -1,14 +1,15 @@
+import { sql } from 'kysely'
 import { areCovered, judgesFaults } from '../../identity/guards/covered.ts'
 import { namedAll } from '../../identity/guards/movements.ts'
 import { doubtsValues, untainted } from '../../identity/guards/taints.ts'
 import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import { holdAllEvents } from '../../store/inbox/inbox.ts'
 import { writeOutEntries } from '../../store/plans/entries.ts'
-import { recordLeftOutCounts, storeLeftOut } from '../../store/plans/left-out-part.ts'
+import { countLeftOut, recordLeftOutCounts, storeLeftOut } from '../../store/plans/left-out-part.ts'
 import { storePassedPart } from '../../store/plans/passed-part.ts'
 import { rejectsKept, stagedDigest } from '../../store/plans/plans.ts'
 import { hasNewFaults } from '../../store/rejects/known-faults.ts'
-import { isUnapproved, unapprovedPeople } from '../../store/roster/unapproved-people.ts'
+import { isUnapproved } from '../../store/roster/unapproved-people.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import { heldReason } from '../../store/runs/held-runs.ts'
 import { getRun, moveRun, type Run } from '../../store/runs/runs.ts'
@@ -34,7 +35,7 @@ export async function acceptOrHold(ctx: SyncContext, claim: ClaimedRun, connecti
   const isApproved = approval !== null && (await coversPlan(db, { approval, run, now: ctx.now() }))
   const reason = heldReason(run.guards ?? [])
   if (isApproved) await accept(ctx, claim, { run, connection, approval, held: null })
-  else if (reason === '' || (await waitsForLeftOut(db, run))) {
+  else if (reason === '' || (await waitsForLeftOut(db, run, ctx.now()))) {
     const held = reason === '' ? null : { because: approval && madeAgain(approval) }
     await accept(ctx, claim, { run, connection, approval: null, held })
   } else await hold(ctx, claim, { run, connection, reason: approval ? `${reason}; ${madeAgain(approval)}` : reason })
@@ -48,15 +49,21 @@ function madeAgain({ by, runId, run }: EarlierApproval): string {
  * Whether a guard stops a plan only because of people who were left out when a part of an earlier plan was approved, so that all others go on.
  * What an export with only changes states is not stated again: it is held as a whole.
  */
-async function waitsForLeftOut(db: Db, { feed, mode, connection, guards, options }: Run): Promise<boolean> {
+async function waitsForLeftOut(
+  db: Db,
+  { id: runId, feed, mode, connection, guards, options }: Run,
+  now: Date,
+): Promise<boolean> {
   const failed = (guards ?? []).filter(({ ok }) => !ok)
   const isRepeated = feed === 'roster' || (feed === 'source' && mode === 'snapshot')
   // A kept plan is delivered exactly as it is, or not at all.
   if (!isRepeated || options.plan || failed.length === 0) return false
   const others = failed.filter(({ name }) => name !== 'leftUnapproved')
   if (others.some(({ name }) => !namedAll.has(name))) return false
-  const waiting = others.length === 0 ? null : await unapprovedPeople(db, connection)
-  return others.every(({ people = [] }) => people.every((key) => waiting?.has(key)))
+  const named = new Set(others.flatMap(({ people = [] }) => people))
+  return (
+    named.size === 0 || (await countLeftOut(db, { runId, connection, identityIds: [...named], now })) === named.size
+  )
 }
 
 type CoverQuery = { readonly approval: EarlierApproval; readonly run: Run; readonly now: Date }
@@ -71,8 +78,9 @@ async function coversPlan(db: Db, { approval, run, now }: CoverQuery): Promise<b
   if (approved?.state !== 'superseded') return false
   const isSame =
     digest === run.digest ||
-    ((await waitsForLeftOut(db, run)) &&
-      digest === (await stagedDigest(db, runId, { only: isUnapproved({ connection, now }) })))
+    ((await waitsForLeftOut(db, run, now)) &&
+      digest ===
+        (await stagedDigest(db, runId, { only: sql<boolean>`not carried and ${isUnapproved({ connection, now })}` })))
   if (!isSame) return false
   if (!areCovered(guards ?? [], approved.guards ?? [])) return false
   const failsByFaults = (guards ?? []).some(({ ok, name }) => !ok && judgesFaults(name))
@@ -159,21 +167,22 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, input: AcceptInput): 
   const now = ctx.now()
   const about = { runId: run.id, connection: run.connection }
   const decision = approval && { by: approval.by, because: approval.because ?? null }
-  const { batches, statement, held } = await ctx.store.db.transaction().execute(async (tx) => {
+  const { batches, statement, rest, held } = await ctx.store.db.transaction().execute(async (tx) => {
     const leftOut = input.held && (await holdLeftOut(tx, { run, connection, because: input.held.because, now }))
-    const rest = leftOut ? ((await getRun(tx, run.id)) ?? run) : run
-    const count = await acceptPlan(tx, rest, connection, now)
+    const accepted = leftOut ? ((await getRun(tx, run.id)) ?? run) : run
+    const count = await acceptPlan(tx, accepted, connection, now)
     const to = count > 0 ? 'delivering' : 'unchanged'
     if (!(await moveRun(tx, { id: run.id, to, now, attempt: claim.attempt, ...decision }))) throw new Overtaken()
-    const details = { digest: rest.digest, batches: count, ...(approval && { approvedBy: approval.by }) }
+    const details = { digest: accepted.digest, batches: count, ...(approval && { approvedBy: approval.by }) }
     await recordAuditEntry(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
-    return { batches: count, statement: count === 0 ? await statePopulation(ctx, tx, about) : null, held: leftOut }
+    const outcome = count === 0 ? await statePopulation(ctx, tx, about) : null
+    return { batches: count, statement: outcome, rest: accepted, held: leftOut }
   })
   setAttributes({ 'rollcall.state': batches > 0 ? 'delivering' : 'unchanged' })
   if (statement) reportStatement(ctx, statement)
   if (approval) ctx.events.runApproved({ ...about, by: approval.by, digest: run.digest ?? '' })
   if (held) ctx.events.runHeld({ runId: held.id, connection: run.connection, reason: held.reason ?? '' })
-  await continueAfterAccept(ctx, run, batches)
+  await continueAfterAccept(ctx, rest, batches)
 }
 
 type LeftOutInput = {

@@ -41,8 +41,7 @@ const successes: readonly number[] = [0, failures.finished_with_problems.exit]
 
 /**
  * A sentence for each difference between the platform and HR that no one is told of, though the run that ended last says success, or
- * success but for problems. Empty also where it says neither, where another plan was accepted since and is not delivered, or where people
- * wait who were left out of an approved part.
+ * success but for problems. Empty also where it says neither, or where another plan was accepted since and is not delivered.
  */
 export async function findUnreported(model: Model, system: TestSystem, counts: Counts): Promise<string[]> {
   await recordAccepted(model, system)
@@ -51,9 +50,7 @@ export async function findUnreported(model: Model, system: TestSystem, counts: C
   const last = latest(runs)
   if (last === null || !successes.includes(exitCodeOf(last)) || runs.some(({ state }) => state === 'delivering'))
     return []
-  // A part of a plan speaks of its own people, and the others are held.
-  if (await areLeftOut(sync.store.db)) return []
-  const differences = differing(expectedNow(model), await peopleOn(system.client))
+  const differences = await withoutLeftOut(sync.store.db, differing(expectedNow(model), await peopleOn(system.client)))
   if (differences.size === 0) counts.exact++
   else counts.named++
   const named = await namedBy(last, sync.store.db, sync.now())
@@ -66,10 +63,11 @@ export async function findUnreported(model: Model, system: TestSystem, counts: C
   })
 }
 
-/** Whether people wait who were left out when a part of their plan was approved. */
-async function areLeftOut(db: Db): Promise<boolean> {
-  const waiting = await db.selectFrom('unapproved_people').select('identity_id').limit(1).execute()
-  return waiting.length > 0
+/** The differences of people who were not left out when a part of their plan was approved: a part speaks of its own people. */
+async function withoutLeftOut(db: Db, differences: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
+  const waiting = await db.selectFrom('unapproved_people').select('identity_id').execute()
+  const leftOut = new Set(waiting.map(({ identity_id }) => identity_id))
+  return new Map([...differences].filter(([id]) => !leftOut.has(id)))
 }
 
 function latest(runs: readonly Run[]): Run | null {

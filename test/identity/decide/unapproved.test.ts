@@ -18,6 +18,13 @@ const entryOf = (separatedAt: string | null) =>
     clearedDate: null,
   }) as RosterEntry
 const employed = entryOf(null)
+const leaver = entryOf('2026-11-01T00:00:00.000Z')
+const heldDeparture = {
+  separatedAt: '2026-11-01T00:00:00.000Z',
+  inferred: false,
+  until: '2026-12-01',
+  timeZone: 'UTC',
+}
 const row: Observation = {
   identityId: 'A',
   fields: {},
@@ -46,27 +53,18 @@ describe('a person who was left out waits no longer', () => {
         {},
       ],
       ['but not if another cell is unreadable', false, { rows: [{ ...row, badCells: [reject] }] }, {}],
-      ['but not if a departure is held back', false, { rows: [{ ...row, statesDeparture: true }] }, {}],
+      ['but not if the row states a departure', false, { rows: [{ ...row, statesDeparture: true }] }, {}],
       ['but not if a leaving date has come', false, { rows: [{ ...row, leavingDate: '2026-11-12' }] }, {}],
       ['but not if newer facts are known', false, { decision: { ...unchanged, overtaken: [] } }, {}],
       ['but not if an employed person is missing', false, { rows: 'absent' }, {}],
-      ['if a leaver is missing', true, { rows: 'absent', entry: entryOf('2026-11-01T00:00:00.000Z') }, {}],
-      [
-        'but not if an event is silent about employment',
-        false,
-        { rows: [{ ...row, hasEmploymentCell: false }] },
-        { mode: 'delta' },
-      ],
-      ['if an event states employment', true, {}, { mode: 'delta' }],
-      [
-        'but not if events do not name a leaver',
-        false,
-        { rows: 'absent', entry: entryOf('2026-11-01T00:00:00.000Z') },
-        { mode: 'delta' },
-      ],
+      ['if a leaver is missing', true, { rows: 'absent', entry: leaver }, {}],
+      ['but not if events do not name a leaver', false, { rows: 'absent', entry: leaver }, { mode: 'delta' }],
+      ['but not if a departure is held back', false, { entry: { ...employed, heldDeparture } }, {}],
+      ['but not if a departure waits for its day', false, { entry: { ...employed, deferredTo: '2026-11-30' } }, {}],
+      ['but not if an operator states the departure', false, { entry: { ...leaver, isByOperator: true } }, {}],
     ],
   )('%s', (_, ends, decided, other) => {
-    const watch = watchUnapproved(new Set(['A']), { ...context, ...other })
+    const watch = watchUnapproved(new Map([['A', { departs: true }]]), { ...context, ...other })
     watch.add('A', { entry: employed, decision: unchanged, rows: [row], ...decided })
     watch.add('B', { entry: employed, decision: unchanged, rows: [row] })
 
@@ -76,7 +74,7 @@ describe('a person who was left out waits no longer', () => {
   })
 
   test('if the last row decides so, and waits again if the decision is taken back', () => {
-    const watch = watchUnapproved(new Set(['A']), context)
+    const watch = watchUnapproved(new Map([['A', { departs: true }]]), context)
     watch.add('A', { entry: employed, decision: unchanged, rows: [row] })
     watch.takeBack('A')
     const takenBack = watch.statedOtherwise(() => false)
@@ -87,7 +85,7 @@ describe('a person who was left out waits no longer', () => {
   })
 
   test('if an export no longer lists a joiner, about whom nothing is decided', () => {
-    const watch = watchUnapproved(new Set(['A', 'N1', 'N2']), context)
+    const watch = watchUnapproved(new Map(['A', 'N1', 'N2'].map((key) => [key, { departs: false }])), context)
     watch.add('A', { entry: employed, decision: unchanged, rows: 'absent' })
 
     expect(watch.statedOtherwise((key) => key !== 'N2')).toEqual([{ identityId: 'N1', asOf: context.asOf }])
