@@ -8,12 +8,13 @@ process.stderr.on('error', () => {
   isLogLost = true
 })
 
-// A reader that has seen enough, as `| head` does, is no failure. One that read the log as well has taken both ends away.
+// A reader that closes the output early, as `| head` does, is no failure. If the log was closed too (`2>&1 | head`), the work goes on without
+// output.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (!isLogLost) process.exit(error.code === 'EPIPE' ? 0 : 1)
 })
 
-// What ends the process without a command noticing is printed like everything else, and not by Node, which prints it as it is.
+// Node would print the message of an uncaught exception without escaping control characters.
 process.on('uncaughtException', (error: unknown) => {
   standardError.print(`✖ this is a bug in Rollcall: ${stackOf(error)}\n`)
   process.exit(1)
@@ -26,6 +27,6 @@ if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
 } else {
   const { rollcall } = await import('./cli/rollcall.ts')
   process.exitCode = await rollcall(args)
-  // The process ends by running out of work; this is for the day on which something was left open.
+  // The process ends when nothing is left to do. If something was left open, it ends after three seconds.
   setTimeout(() => process.exit(), 3000).unref()
 }

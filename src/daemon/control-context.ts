@@ -44,7 +44,7 @@ export function controlContext(assembly: Assembly, options: ControlOptions): Con
   }
 }
 
-/** When the daemon reads each connection's source, and when it verifies what the platform holds. */
+/** When the daemon reads the source of each connection, verifies everybody on the platform, and verifies leavers and a random sample. */
 export function connectionSchedules({ connections }: Config): ConnectionSchedule[] {
   return [...connections].flatMap(([connection, { schedule, verify, sample }]): ConnectionSchedule[] => [
     ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
@@ -53,7 +53,7 @@ export function connectionSchedules({ connections }: Config): ConnectionSchedule
   ])
 }
 
-/** The connections, sources and leaver deadlines that alerts are about. */
+/** What alerts are about: connections, directories, mails to HR, weekly mails, SCIM, the rule of two people and the deadlines of leavers. */
 export function monitoredConnections({
   connections,
   directories,

@@ -39,7 +39,7 @@ export function createPool(config: PoolConfig): Pool {
   return pool
 }
 
-/** Runs before the pool lends the client again, because the queries of a client keep their order. */
+/** Queues the ROLLBACK. A client runs its queries in order, so that it runs before any query of the next borrower. */
 function rollBackOpenTransaction(error: Error | boolean | undefined, client: PoolClient): void {
   if (error || client.getTransactionStatus() === 'I') return
   client.query('ROLLBACK').catch(ignore)

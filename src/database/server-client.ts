@@ -9,7 +9,7 @@ const hostTimeoutMs = 10_000
 
 /**
  * Creates the client class of a pool. A statement sets the settings of each session, because poolers do not pass on the start parameters
- * of a connection. Each client connects to the host that was reached last; if that host refuses, the next client tries the next one.
+ * of a connection. All clients use the same current host. If a connection to it fails, later clients use the next host of the list.
  */
 export function createServerClient(
   { hosts, location }: ServerAddress,

@@ -1,12 +1,15 @@
 import { z } from 'zod'
 
-// Only the usual spelling of a number, so that `0x10`, `1e3`, ` 7` and `007` are not further names of an ID.
+// Decimal notation only: refuses `0x10`, `1e3`, ` 7` and `007`. A fraction such as `7.0` is accepted, and equals 7.
 const decimal = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
 /** What a parameter of an address holds: a text, several of them, or an object whose properties are named in brackets. */
 export type AddressText = string | readonly AddressText[] | { readonly [property: string]: AddressText }
 
-/** Converts the text of an address into the value that a schema expects; blank or `null` is null. Other texts are left to the schema. */
+/**
+ * Converts the text of an address into the value that a schema expects. If that is nullable, an empty text and `null` become null. A text
+ * that does not fit is returned unchanged, and the schema refuses it.
+ */
 export function readText(schema: z.core.$ZodType, text: AddressText): unknown {
   if (takesNull(schema) && (text === '' || text === 'null')) return null
   const inner = unwrap(schema)

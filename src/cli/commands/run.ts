@@ -62,7 +62,7 @@ function mark(one: Run | null): string {
   return JSON.stringify([one?.state, one?.confirmed, one?.problems, causeOf(one?.delay)])
 }
 
-/** Reads a run with its rejects and changes; of a large plan, unless `whole` is set, a summary and the first changes of each kind. */
+/** Reads a run with its rejects and changes. A large plan also gets a summary, and unless `whole` is set only the first changes of each kind. */
 export async function runDetail(
   control: Control,
   runId: string,

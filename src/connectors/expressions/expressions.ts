@@ -12,8 +12,9 @@ const maxTaskRows = 256
 const maxTaskCharacters = 1024 * 1024
 
 /**
- * Adds one cell for each expression to every row, after the cells of the header. If an expression fails or takes too long, only its row
- * has a fault. Refuses a source without a column that an expression reads.
+ * Adds one cell for each expression to each row, after the cells of the header. If an expression fails or takes too long, only its row has a
+ * fault; a row with a fault of the whole row is returned unchanged. Refuses a source without a column that an expression reads, unless the
+ * expression is optional or the records are sparse.
  */
 export function withExpressions(
   reading: Reading,

@@ -11,7 +11,9 @@ export const afterwards = {
   refused: z
     .enum(['keep', 'move'])
     .default('keep')
-    .describe('What happens to an export whose plan a person rejected: it stays, or it moves to rejectDir.'),
+    .describe(
+      'What happens to an export whose plan a person rejected: it stays, or it moves to rejectDir. An export that Rollcall refuses stays.',
+    ),
   archiveDir: Folder.default('archive').describe(
     'Where accepted exports go. Their new names begin with the time (UTC). Only this connection may use the folder. It is relative ' +
       'to the folder that path searches. Nothing in it is ever read as an export.',
@@ -32,7 +34,7 @@ export const Afterwards = z
         'After this many days, files that were moved to archiveDir and rejectDir are deleted. Default: never. Other files stay.',
       ),
   })
-  .describe('What happens to an export after it has been read.')
+  .describe('What happens to an export once its plan is accepted or rejected.')
 /** What happens to an export once the plan from it is decided. */
 export type Afterwards = z.infer<typeof Afterwards>
 

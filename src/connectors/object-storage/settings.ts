@@ -64,7 +64,9 @@ const objectStorageSettings = {
   insecure: z.boolean().default(false).describe('Allows an endpoint with http:// that is not this machine.'),
   afterwards: z
     .strictObject(afterwards)
-    .describe('What happens to an export in the bucket after it has been read. A move is a copy and a deletion.')
+    .describe(
+      'What happens to an export in the bucket once its plan is accepted or rejected. A move is a copy and a deletion.',
+    )
     .prefault({}),
   idleTimeoutMs: Milliseconds.default(30_000).describe('How long the server may be silent, in milliseconds.'),
   totalTimeoutMs: Milliseconds.default(60 * 60 * 1000).describe(

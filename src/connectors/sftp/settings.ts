@@ -53,7 +53,7 @@ const sftpSettings = {
   afterwards: z
     .strictObject(afterwards)
     .describe(
-      'What happens to an export on the server after it has been read. Nothing is moved or deleted unless this says so.',
+      'What happens to an export on the server once its plan is accepted or rejected. Nothing is moved or deleted unless this says so.',
     )
     .prefault({}),
   connectTimeoutMs: Milliseconds.default(20_000).describe('How long logging in may take, in milliseconds.'),

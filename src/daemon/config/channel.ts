@@ -67,7 +67,7 @@ export type SmtpChannel = {
 /** The channel that every installation has. It takes every alert. */
 export const logChannel = { name: 'log', connections: null, kinds: null, perHour: null } as const
 
-/** What one message says about one alert: that it was raised, still lasts, or is over. */
+/** One alert in a message. `raised`: it is open; if `sentBefore` is above 0, the message is a reminder. `cleared`: it is over. */
 export type AlertChange = {
   readonly type: 'raised' | 'cleared'
   readonly alert: Alert

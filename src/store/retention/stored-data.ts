@@ -99,7 +99,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'keys',
       description: 'people about whom a request may still reach the platform, and when they are looked up',
-      removedWhen: 'the platform has answered the same twice',
+      removedWhen: 'enough look-ups in a row show what the platform acknowledged',
       columns: named('connection identity_id run_id since due_at answers'),
     },
   ],

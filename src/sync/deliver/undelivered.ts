@@ -10,7 +10,10 @@ import { classifyAnswer, mayBeCausedByRequest, type Stop } from '../rate-limit/c
 import { request, requireRecords } from '../target/endpoint.ts'
 import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
 
-/** A batch must have failed this often before anyone is closed. Time alone is not enough: a corrected clock jumps by hours. */
+/**
+ * How often a batch must have failed before people are closed for the first time; those whom an earlier run closed may be closed again after
+ * one failure. Time alone is not enough: a corrected clock jumps by hours.
+ */
 const minFailures = 3
 
 /**

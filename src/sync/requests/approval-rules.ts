@@ -66,7 +66,7 @@ export async function refuseUnapprovable(
  * for it. Throws `conflict` if it is no longer held, or of another connection than the person expects.
  */
 export async function heldRun(ctx: SyncContext, { runId, connection }: Decision): Promise<Run> {
-  const run = await standingFor(ctx, await requireRun(ctx, runId))
+  const run = await heldInstead(ctx, await requireRun(ctx, runId))
   if (connection !== undefined && run.connection !== connection)
     throw new Failure('conflict', `run ${runId} is of the connection "${run.connection}", not of "${connection}"`)
   if (run.state === 'held') return run
@@ -74,7 +74,7 @@ export async function heldRun(ctx: SyncContext, { runId, connection }: Decision)
 }
 
 /** The held run that stands for one of people who were split off; the run itself if there is none. Throws if a guard holds it for more. */
-async function standingFor(ctx: SyncContext, run: Run): Promise<Run> {
+async function heldInstead(ctx: SyncContext, run: Run): Promise<Run> {
   const heldId = run.state === 'superseded' ? await heldInPlaceOf(ctx.store.db, run.id) : null
   if (heldId === null) return run
   const held = await requireRun(ctx, heldId)

@@ -14,7 +14,7 @@ export function openProposal({ proposal }: StatedDeparture, now: Date): Departur
 /** A day that one person states, and that waits for a second one. */
 type WaitingStatement = Requester & { readonly leavingDate: string }
 
-/** What a second person would approve now; null: nothing. */
+/** The day that a second person would approve by stating it; null: there is none. A proposed withdrawal is not included. */
 export function waitingStatement(stated: StatedDeparture, now: Date): WaitingStatement | null {
   const proposal = stated.applies ? openProposal(stated, now) : null
   if (proposal !== null && proposal.leavingDate !== null) return { ...proposal, leavingDate: proposal.leavingDate }
@@ -28,7 +28,7 @@ type SecondStatement = Requester & {
   readonly approves?: boolean
 }
 
-/** Refuses a second person who names no day, or who would approve another day than they know of. */
+/** Refuses a second person who names no day, or another day than the one that waits, or who approves although nothing waits. */
 export function refuseUnseen(waiting: WaitingStatement | null, statement: SecondStatement): void {
   const { identityId, on, approves = false } = statement
   const states = waiting && `the last day of ${identityId} is ${waiting.leavingDate}, as ${waiting.by} states`
