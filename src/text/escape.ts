@@ -20,8 +20,13 @@ const contextLength = 8
  * or an ideograph. Everywhere else these characters have no honest use and are escaped.
  */
 export function escapeText(text: string): string {
+  return withoutHidden(text, codeOf)
+}
+
+/** Replaces the characters that `escapeText` escapes. `replace`: what stands in the place of one. */
+export function withoutHidden(text: string, replace: (char: string) => string): string {
   if (plainAscii.test(text) && !/[\t\n]/.test(text)) return text
-  return text.replaceAll(hidden, (char, at: number) => (isLegitimate(char, text, at) ? char : codeOf(char)))
+  return text.replaceAll(hidden, (char, at: number) => (isLegitimate(char, text, at) ? char : replace(char)))
 }
 
 /**
@@ -29,7 +34,7 @@ export function escapeText(text: string): string {
  */
 export function plainName(text: string): string {
   const line = text.replaceAll(/\s+/gu, ' ').trim()
-  return line.replaceAll(hidden, (char, at: number) => (isLegitimate(char, line, at) ? char : ''))
+  return withoutHidden(line, () => '')
 }
 
 /** Like `escapeText` for several lines of our own: line breaks and tabs stay. Texts from outside in it must already be escaped. */

@@ -1,4 +1,4 @@
-import { type Html, html, type Renderable } from './html.ts'
+import { type Html, html, type Renderable, sentText } from './html.ts'
 
 /** The field that proves that a form came from a page of ours. */
 export function tokenField(formToken: string): Html {
@@ -44,25 +44,34 @@ type AreaField = TextField & {
   readonly rows?: number
   /** The text is code, such as YAML. */
   readonly isCode?: boolean
+  /** The text is there to be copied. */
+  readonly isReadOnly?: boolean
   /** What is wrong with the text. */
   readonly errors?: readonly string[]
 }
 
 /** Several lines of text, such as a reason. */
-export function areaField({ value = '', rows = 3, isCode = false, errors = [], ...field }: AreaField): Html {
+export function areaField({
+  value = '',
+  rows = 3,
+  isCode = false,
+  isReadOnly = false,
+  errors = [],
+  ...field
+}: AreaField): Html {
   const { name } = field
   const isWrong = errors.length > 0
   const described = [...(isWrong ? [`${name}-error`] : []), ...(field.hint ? [`${name}-hint`] : [])]
   const { hint: _, ...plain } = field
   return labelled(
     field,
-    html`${isWrong && html`<p class="error" id="${name}-error">${errors.map((error, at) => html`${at > 0 && html`<br>`}${error}`)}</p>`}<textarea id="${name}" name="${name}" rows="${rows}"${isCode && html` class="code" wrap="off" spellcheck="false" autocapitalize="none"`}${isWrong && html` aria-invalid="true"`}${attributes(plain)}${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}>${linesIn(value)}</textarea>`,
+    html`${isWrong && html`<p class="error" id="${name}-error">${errors.map((error, at) => html`${at > 0 && html`<br>`}${error}`)}</p>`}<textarea id="${name}" name="${name}" rows="${rows}"${isCode && html` class="code" wrap="off" spellcheck="false" autocapitalize="none"`}${isReadOnly && ' readonly'}${isWrong && html` aria-invalid="true"`}${attributes(plain)}${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}>${linesIn(value)}</textarea>`,
   )
 }
 
-/** The lines of a text, each of them escaped: a line end within a text would be shown as a sign. */
-function linesIn(text: string): Renderable {
-  return text.split(/\r?\n/).map((line, at) => html`${at > 0 && html`\n`}${line}`)
+/** The content of a textarea. Browsers leave out a line end at its beginning. */
+function linesIn(text: string): Html {
+  return html`${/^\r?\n/.test(text) && html`\n`}${sentText(text)}`
 }
 
 /** A file of the visitor's machine. The form has to say `files`. */

@@ -1,4 +1,4 @@
-import { escapeText } from '../text/escape.ts'
+import { escapeText, withoutHidden } from '../text/escape.ts'
 
 /** Markup that is safe to send. Only `html` makes it. */
 class Markup {
@@ -28,20 +28,41 @@ const entities: Readonly<Record<string, string>> = {
 
 /**
  * Markup from a template whose values are escaped, for text and for attributes in quotes. A value as an attribute without quotes, where
- * escaping would not help, is an error.
+ * escaping would not help, is an error. The attribute `value` is sent back by forms: see `sentText`.
  */
 export function html(literals: TemplateStringsArray, ...values: readonly Renderable[]): Html {
   const parts = literals.map((literal, index) => {
     if (index === values.length) return literal
     if (/\s[\w:-]+\s*=\s*$/.test(literal)) throw new Error(`an attribute value needs quotes: ${literal.trim()}`)
-    return literal + shown(values[index])
+    return literal + written(values[index], /\svalue="$/.test(literal) ? withReferences : escapeText)
   })
   return new Markup(parts.join(''))
 }
 
-function shown(value: Renderable): string {
+/**
+ * Lines of text that a form sends back, such as the content of a `textarea`. Hidden characters become references, from which browsers read
+ * the same text: with a code in their place, another text would come back.
+ */
+export function sentText(text: string): Html {
+  return new Markup(
+    text
+      .split(/\r?\n/)
+      .map((line) => written(line, withReferences))
+      .join('\n'),
+  )
+}
+
+/** Browsers read other characters from references to U+0080 to U+009F, so those stay as they are. */
+function withReferences(text: string): string {
+  return withoutHidden(text, (char) =>
+    /[\u0080-\u009f]/.test(char) ? char : `&#x${(char.codePointAt(0) ?? 0).toString(16)};`,
+  )
+}
+
+/** `escapeHidden`: escapes the hidden characters of a text without markup. */
+function written(value: Renderable, escapeHidden: (text: string) => string): string {
   if (value === null || value === undefined || value === false) return ''
   if (value instanceof Markup) return value.toString()
-  if (typeof value === 'object') return value.map(shown).join('')
-  return escapeText(String(value)).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
+  if (typeof value === 'object') return value.map((one) => written(one, escapeHidden)).join('')
+  return escapeHidden(String(value).replaceAll(/[&<>"']/g, (character) => entities[character] ?? ''))
 }

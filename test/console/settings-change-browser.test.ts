@@ -9,10 +9,18 @@ import { newWindow, textOf } from './windows.ts'
 const settings = '/connections/hr/settings'
 const atThree = "# Every night.\nschedule: { cron: '0 3 * * *' }"
 
+/** An export with words that hold a mark of direction, a soft hyphen and a control character of one byte. */
+const oddWords = ['Gone\u200e', 'Ru\u00adhend', 'Left\u009b']
+const oddExport = [
+  'Employee ID,Email,Start Date,Status',
+  ...oddWords.map((word, at) => `E${at},e${at}@acme.example,2024-01-15,${word}`),
+  '',
+].join('\n')
+
 let daemon: Awaited<ReturnType<typeof openConfiguredDaemon>>
 let chromium: Awaited<ReturnType<typeof startChromium>>
 beforeAll(async () => {
-  daemon = await openConfiguredDaemon()
+  daemon = await openConfiguredDaemon({ files: { 'odd.csv': oddExport } })
   chromium = await startChromium()
 })
 beforeEach(async () => await writeFile(daemon.file, daemon.text))
@@ -121,6 +129,44 @@ test.each([
   expect([window.flaws, window.complaints]).toEqual([[], []])
 })
 
+test('a tab and hidden characters in the file stay whatever part is changed, and are shown beside their part', async () => {
+  const odd = daemon.text
+    .replace('{ column: Employee ID }', '{ column: Employee ID }\t# the\u200b key')
+    .replace('[Terminated]', '[Terminated, Gone\u200e]')
+  await writeFile(daemon.file, odd)
+  await using window = await openSettings(daemon)
+  const hints = await Promise.all(['mapping', 'leaving'].map((part) => textOf(window.page, `#part-${part}-hint`)))
+  await window.look('odd')
+  await window.fill('schedule', atThree)
+  await window.press('See what changes')
+  const difference = await textOf(window.page, 'main')
+  await window.press('Go on editing')
+  await window.press('See what changes')
+  await window.press('Save and reload')
+
+  expect(hints[0]).toContain('Hidden characters stand in identityId: { column: Employee ID } # the\\u200b key.')
+  expect(hints[1]).toContain('Hidden characters stand in status: { column: Status, leftWhen: [Terminated, Gone\\u200e]')
+  expect(difference).not.toContain('Employee ID')
+  expect(await daemon.config()).toBe(odd.replace('0 2', '0 3'))
+  expect([window.flaws, window.complaints]).toEqual([[], []])
+})
+
+test('a status word with hidden characters is saved as the export has it', async () => {
+  await writeFile(daemon.file, daemon.text.replace('path: people.csv', 'path: odd.csv'))
+  await using window = await openSettings(daemon)
+  await window.press('Choose columns and status words')
+  for (const list of await window.page.$$('select[aria-label^="What "]')) await list.select('left')
+  await window.press('See what changes')
+  const difference = await textOf(window.page, 'main')
+  await window.press('Save and reload')
+  const saved = await daemon.config()
+  await window.go(`${settings}/columns`)
+
+  expect(difference).toContain('leftWhen: [ Terminated, Gone\\u200e, "Left\\u009b", Ru\\u00adhend ]')
+  expect(saved).toContain(`leftWhen: [ Terminated, Gone\u200e, "Left\u009b", Ru\u00adhend ]`)
+  expect(await textOf(window.page, 'main')).toContain('All have a meaning.')
+})
+
 test('the preview says why a run would be held, and of what the changed settings newly warn', async () => {
   await using window = await openSettings(daemon)
   await window.fill('mapping', 'fields: { identityId: Employee ID, email: Mail, startedAt: Start Date }')
@@ -200,19 +246,20 @@ test('a part that was changed by hand meanwhile is shown beside what was typed',
 })
 
 test('a read-only file says so before anybody types, and its text can be copied', async () => {
+  await writeFile(daemon.file, daemon.text.replace("'0 2 * * *' }", "'0 2 * * *' }\t# at\u200e two"))
   await chmod(daemon.file, 0o444)
   await using window = await openSettings(daemon)
   const before = await textOf(window.page, '.notice')
   await window.look('read-only')
-  await window.fill('schedule', atThree)
+  await window.fill('schedule', `${atThree}\t# at\u200e three`)
   await window.press('See what changes')
-  const copy = await textOf(window.page, '[aria-label="The changed settings"]')
+  const copy = await window.page.$eval('textarea[readonly]', ({ value }) => value)
   const buttons = await window.page.$$eval('main button', (all) => all.map(({ textContent }) => textContent))
   await window.look('copy')
   await chmod(daemon.file, 0o600)
 
   expect(before).toMatch(/^Nothing can be saved: .* is read-only/)
-  expect(copy).toContain("schedule: { cron: '0 3 * * *' }")
+  expect(copy).toBe(`${atThree}\t# at\u200e three`)
   expect(buttons).not.toContain('Save and reload')
   expect([window.flaws, window.complaints]).toEqual([[], []])
 })

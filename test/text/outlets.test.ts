@@ -59,7 +59,8 @@ const outlets: Readonly<Record<string, (text: string) => string | Promise<string
       layout({
         title: text,
         content: problemCard({ message: text, back: { name: text, href: text } }),
-        visitor: { name: text, formToken: text },
+        // Browsers read other characters from references to these, and a form has to send them back.
+        visitor: { name: text, formToken: text.replaceAll(/[\u0080-\u009f]/g, '') },
         assets: { style: text, icon: text },
       }),
     ),

@@ -5,11 +5,12 @@ import type {
   SettingsSection,
 } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
+import { escapeLines } from '../../text/escape.ts'
 import { actionForm, actionLink, areaField, hidden, hiddenLines } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { code, listing } from '../../web/parts.ts'
-import { formatInstant } from '../../web/words.ts'
+import { formatInstant, pluralize } from '../../web/words.ts'
 import type { Content } from '../site/frame.ts'
 import type { Action, Fields, PageContext, SharedContext, Site } from '../site/site.ts'
 import { connectionHref, sentence } from '../site/words.ts'
@@ -113,11 +114,22 @@ function sectionField(section: SettingsSection, text: string, { fields, problems
   const hasMoved = typed !== undefined && fields(markInput(section)) !== hashOf(text)
   return html`${hidden(markInput(section), hashOf(text))}
 ${areaField({
-  ...{ name: partInput(section), label, hint, value, isCode: true, maxLength: 60_000 },
-  rows: Math.min(24, Math.max(2, value.split('\n').length)),
+  ...{ name: partInput(section), label, value, isCode: true, maxLength: 60_000 },
+  hint: html`${hint}${hiddenCharacters(value)}`,
+  rows: rowsOf(value),
   errors: problems.filter((one) => one.section === section).map(({ message }) => sentence(message)),
 })}
 ${hasMoved && html`<p class="hint">In the file now:</p>${listing(`${label}, in the file now`, text)}`}`
+}
+
+function rowsOf(text: string): number {
+  return Math.min(24, Math.max(2, text.split('\n').length))
+}
+
+/** Shows the lines in which characters stand that nobody sees in a field. */
+function hiddenCharacters(text: string): Html {
+  const lines = text.split('\n').filter((line) => escapeLines(line) !== line)
+  return html`${lines.slice(0, 3).map((line) => html` Hidden characters stand in ${code(line.replaceAll('\t', ' ').trim())}.`)}${lines.length > 3 && ` They stand in ${pluralize(lines.length - 3, 'further line')} too.`}`
 }
 
 type Waiting = NonNullable<ConnectionSettings['waiting']>
@@ -205,7 +217,7 @@ ${Object.entries(typedSections(fields)).map(([section, typed]) => html`${hiddenL
       title: 'Copy it into the file',
       id: 'save',
       content: html`<p>${sentence(`Nothing can be saved: ${trouble}`)} Put these settings in place of the ones there, and reload the daemon.</p>
-${listing('The changed settings', text)}
+${areaField({ name: 'text', label: 'The changed settings', value: text, isCode: true, isReadOnly: true, rows: rowsOf(text) })}
 ${form(html``)}`,
     })
   return card({
