@@ -1,4 +1,4 @@
-import { Document, isMap, isScalar, isSeq, parseDocument, type YAMLSeq } from 'yaml'
+import { Document, isMap, isScalar, isSeq, parseDocument, type Scalar, type YAMLSeq } from 'yaml'
 import { Failure } from '../../errors.ts'
 import { type Block, blockAt, linesOf } from './block-members.ts'
 
@@ -26,7 +26,7 @@ function changedMember(text: string, [key = '', ...below]: readonly string[], va
     throw new Failure('conflict', `${key} is written as an alias or one value: change it in YAML`)
   const present: unknown = document.getIn([key, ...below], true)
   if (value === undefined) document.deleteIn([key, ...below])
-  else if (Array.isArray(value) && isSeq(present)) setItems(document, present, value)
+  else if (Array.isArray(value) && isSeq(present)) setItems(document, present, { texts: value, source: text })
   // A text in the place of another keeps its comment.
   else document.setIn([key, ...below], isPlain(value) ? value : nodeOf(document, value))
   const isEmpty = !isMap(document.contents) || document.contents.items.length === 0
@@ -35,11 +35,40 @@ function changedMember(text: string, [key = '', ...below]: readonly string[], va
   return isEmpty ? '' : document.toString({ lineWidth: 0, singleQuote: true, indentSeq }).trimEnd()
 }
 
-/** Removes and adds texts of a list. Those that stay keep their comments. */
-function setItems(document: Document, list: YAMLSeq, texts: readonly unknown[]): void {
-  const kept = list.items.filter((item) => isScalar(item) && texts.includes(item.value))
-  const known = new Set(kept.map((item) => isScalar(item) && item.value))
+type ListTexts = {
+  readonly texts: readonly unknown[]
+  /** The text that the list was parsed from. */
+  readonly source: string
+}
+
+/** Removes and adds texts of a list. Those that stay keep their comments, and items that were commented out stay too. */
+function setItems(document: Document, list: YAMLSeq, { texts, source }: ListTexts): void {
+  giveFirstItemItsComment(list, source)
+  const kept: Scalar[] = []
+  let commentedOut: string[] = []
+  for (const item of list.items.filter(isScalar)) {
+    const comment = item.commentBefore?.split('\n') ?? []
+    const isKept = texts.includes(item.value)
+    commentedOut.push(...(isKept ? comment : comment.filter((line) => /^\s*-\s/.test(line))))
+    if (!isKept) continue
+    item.commentBefore = commentedOut.join('\n') || null
+    commentedOut = []
+    kept.push(item)
+  }
+  list.comment = [...commentedOut, ...(list.comment ? [list.comment] : [])].join('\n') || null
+  const known = new Set(kept.map(({ value }) => value))
   list.items = [...kept, ...texts.filter((text) => !known.has(text)).map((text) => document.createNode(text))]
+}
+
+/** The parser gives a comment above the first item to the list. The lines directly above the item are about the item. */
+function giveFirstItemItsComment(list: YAMLSeq, source: string): void {
+  const [first] = list.items
+  if (list.flow || !isScalar(first) || !list.commentBefore) return
+  const above = source.slice(0, first.range?.[0]).split('\n').slice(0, -1)
+  const own = above.length - 1 - above.findLastIndex((line) => !line.trimStart().startsWith('#'))
+  const lines = list.commentBefore.split('\n')
+  first.commentBefore = lines.splice(lines.length - own, own).join('\n') || null
+  list.commentBefore = lines.join('\n') || null
 }
 
 /** Lists stand between brackets in one line, settings in lines of their own. */

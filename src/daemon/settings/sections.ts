@@ -117,7 +117,15 @@ function readTyped(typed: string, section: SectionName, { owns, block, own }: Se
   const elsewhere = block.members.filter((member) => !own.includes(member)).map(({ key }) => key)
   const foreign = read.members.find(({ key }) => !owns(key) && elsewhere.includes(key))
   if (foreign) return problem(`"${foreign.key}" stands in another part of this form: change it there`)
-  return { members: read.members }
+  return { members: withCommentsAbove(text, read.members) }
+}
+
+/** Adds comments above the first setting that are indented otherwise: in the file they would belong to what stands above the part. */
+function withCommentsAbove(text: string, [first, ...others]: readonly Member[]): Member[] {
+  if (first === undefined) return others
+  const lines = linesOf(text).slice(0, first.from)
+  const comments = lines.map((line) => line.trim()).filter((line) => line.startsWith('#'))
+  return [{ ...first, text: [...comments, first.text].join('\n') }, ...others]
 }
 
 type Edit = { readonly from: number; readonly to: number; readonly lines: readonly string[] }

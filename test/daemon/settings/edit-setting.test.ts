@@ -67,3 +67,29 @@ test('what an alias stands for is not changed', () => {
 
   expect(() => withSetting(text, ['fields', 'email'], 'x')).toThrow('written as an alias')
 })
+
+test.each([
+  [
+    'the first',
+    'leftWhen: # of payroll\n  # Paid by others.\n  - Retired\n  - Gone',
+    'leftWhen:\n  # of payroll\n  - Gone',
+  ],
+  [
+    'the first below a comment on all',
+    'leftWhen:\n  # All.\n\n  - Retired\n  - Gone',
+    'leftWhen:\n  # All.\n\n  - Gone',
+  ],
+  ['another', 'leftWhen:\n  - Gone\n  # Paid by others.\n  - Retired', 'leftWhen:\n  - Gone'],
+  [
+    'one below words that are commented out',
+    'leftWhen:\n  # - Old\n  - Retired\n  # Now.\n  - Gone',
+    'leftWhen:\n  # - Old\n  # Now.\n  - Gone',
+  ],
+  [
+    'the last, below one that is commented out',
+    'leftWhen:\n  - Gone\n  # - Old\n  - Retired\n  # - Oldest',
+    'leftWhen:\n  - Gone\n  # - Old\n  # - Oldest',
+  ],
+])('of a list, %s word is removed with its own comment and no other', (_which, text, expected) => {
+  expect(withSetting(text, ['leftWhen'], ['Gone'])).toBe(expected)
+})

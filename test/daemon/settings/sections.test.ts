@@ -83,6 +83,15 @@ test.each<[string, Parameters<typeof withSections>[2], string, string]>([
   expect(parse(String(result)).connections.other).toEqual({ target: { name: 'Other' } })
 })
 
+test.each(['  # Nights.\n\n# Only.\n', '# Nights.\n    # Only.\n'])(
+  'comments above the first setting of a part stay, however they are indented: %j',
+  (above) => {
+    const result = edited({ schedule: `${above}schedule:\n  cron: '0 2 * * *'` })
+
+    expect(result).toBe(text.replace('    # Every night.\n', '    # Nights.\n    # Only.\n'))
+  },
+)
+
 test('a line that is commented out at the margin does not cut a part short', () => {
   const margin = text.replace(
     '{ count: 5, share: 0.05 }\n',
