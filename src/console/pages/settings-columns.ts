@@ -131,6 +131,7 @@ function columnsTable({ fields: mapped, columns }: ConnectionColumns, fields: Fi
 
 const troubles = {
   missing: 'The export has no such column, so runs are held. Choose the one that has it now.',
+  lost: 'The last accepted export had it and this one has none, so runs are held. Choose the one that has it now.',
   several: 'The export has several columns of that name, so runs are held. Choose another one.',
 } as const
 
@@ -139,7 +140,7 @@ function presentText({ column, written, trouble }: ConnectionColumns['fields'][n
   if (column !== null) return column
   if (written === null) return 'nothing'
   if (trouble === 'notNeeded') return `nothing: the export has no ${written}`
-  return trouble === null ? `as written: ${written}` : `${trouble}: ${written}`
+  return trouble === null ? `as written: ${written}` : `${trouble === 'several' ? 'several' : 'missing'}: ${written}`
 }
 
 /** Shows what the choices change as if the settings that they make had been typed. */

@@ -125,10 +125,10 @@ export const ConnectionColumns = z
             'What the settings say if that is no single column of the export: a missing column, several columns, a template or an expression. Null: they say nothing else.',
           ),
         trouble: z
-          .enum(['missing', 'several', 'notNeeded'])
+          .enum(['missing', 'several', 'lost', 'notNeeded'])
           .nullable()
           .describe(
-            'Why the named column is not read. missing, several: the export has none or several, and runs are held. notNeeded: it has none, and may have none.',
+            'Why the named column is not read. missing, several: the export has none or several, and runs are held. lost: it has none, and the last accepted export had one, so runs are held. notNeeded: it has none, and may have none.',
           ),
       }),
     ),

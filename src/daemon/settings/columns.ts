@@ -30,21 +30,32 @@ export type ColumnChoices = {
   readonly statuses: Readonly<Record<string, Meaning>>
 }
 
+type SampleOptions = {
+  readonly mapping: Mapping
+  /** The mapped fields of the last accepted export. */
+  readonly formerFields: readonly string[]
+  readonly signal: AbortSignal
+}
+
 /**
  * Reads the header of an opened source and, where a single column says who has left, its first rows. Shows where the fields of the mapping
  * come from.
  */
-export async function sampleColumns(reading: Reading, mapping: Mapping, signal: AbortSignal): Promise<Sample> {
-  const find = columnFinder(reading.headers)
-  const isSparse = reading.sparse ?? false
-  const status = mapping.status && origin(mapping.status, find, isSparse)
-  const index = status ? reading.headers.indexOf(status.column ?? '') : -1
+export async function sampleColumns(
+  reading: Reading,
+  { mapping, formerFields, signal }: SampleOptions,
+): Promise<Sample> {
+  const { headers, sparse = false, missingIsBlank = false } = reading
+  const context = { find: columnFinder(headers), isSparse: sparse, missingIsBlank, formerFields }
+  const status = mapping.status && origin('status', mapping.status, context)
+  const statusColumn = status?.column ?? null
+  const index = statusColumn === null ? -1 : headers.indexOf(statusColumn)
   const { cells, rows } = index < 0 ? { cells: [], rows: 0 } : await firstCells(reading, index, signal)
   const fields = fieldsOfPeople.map((field) => ({
     field,
-    ...origin((mapping.fields as Readonly<Record<string, TextRule | undefined>>)[field], find, isSparse),
+    ...origin(field, (mapping.fields as Readonly<Record<string, TextRule | undefined>>)[field], context),
   }))
-  const named = reading.headers.filter((header) => header.trim() !== '')
+  const named = headers.filter((header) => header.trim() !== '')
   const columns = named.filter((header) => header.length <= maxCharacters).slice(0, maxColumns)
   const { statuses, moreStatuses } = meaningsOf(cells, mapping.status)
   return {
@@ -77,20 +88,40 @@ function meaningsOf(cells: readonly string[], rule: Mapping['status']): Pick<Sam
 
 type Origin = Omit<ConnectionColumns['fields'][number], 'field'>
 
+type OriginContext = {
+  readonly find: ColumnFinder
+  readonly isSparse: boolean
+  readonly missingIsBlank: boolean
+  readonly formerFields: readonly string[]
+}
+
 /** The column of the export that a rule reads; where that is no single column, or a missing one, what the rule says. */
-function origin(rule: TextRule | undefined, find: ColumnFinder, isSparse: boolean): Origin {
+function origin(field: string, rule: TextRule | undefined, context: OriginContext): Origin {
   if (rule === undefined) return { column: null, written: null, trouble: null }
-  const { column, firstOf, template, expression, optional } = rule
+  const { column, firstOf, template, expression } = rule
   if (column === undefined) {
     const written = template ?? expression ?? (firstOf ?? []).flat().join(', ')
     return { column: null, written, trouble: null }
   }
   const names = [column].flat()
-  const matched = find(names)
+  const matched = context.find(names)
   if (matched.kind === 'one') return { column: matched.header, written: null, trouble: null }
-  // A list of records may lack a column that no record has.
-  const ifNone = optional || isSparse ? 'notNeeded' : 'missing'
-  return { column: null, written: names.join(', '), trouble: matched.kind === 'none' ? ifNone : 'several' }
+  const trouble = matched.kind === 'none' ? troubleIfMissing(field, rule, context) : 'several'
+  return { column: null, written: names.join(', '), trouble }
+}
+
+/** What it means for the next run that the export lacks the column of a field. A plan decides the same when it is made. */
+function troubleIfMissing(
+  field: string,
+  { optional = false }: TextRule,
+  { isSparse, missingIsBlank, formerFields }: OriginContext,
+): NonNullable<Origin['trouble']> {
+  // Without a key, no row of any source is about a person.
+  if (field === 'identityId' || !(optional || isSparse)) return 'missing'
+  // A list of records may lack an optional member, and any member if each record states changes only.
+  if (isSparse && (optional || !missingIsBlank)) return 'notNeeded'
+  if (formerFields.includes(field)) return 'lost'
+  return isSparse && formerFields.length === 0 ? 'missing' : 'notNeeded'
 }
 
 function meaningOf(rule: Mapping['status'], value: string): Meaning {
@@ -171,13 +202,15 @@ function withColumn(text: string, { field, column, mapping }: FieldChoice): stri
 }
 
 const otherDate: Readonly<Record<string, string>> = { startedAt: 'separatedAt', separatedAt: 'startedAt' }
+/** How the text of a date is read. */
+const dateOptions = ['format', 'pivot', 'language']
 
-/** What the settings say about a field besides its column. A date that was not read before is read in the format of the other date. */
+/** What the settings say about a field besides its column. A date that was not read before is read as the other date is. */
 function optionsOf(fields: Fields, field: string): Readonly<Record<string, unknown>> {
   const other = otherDate[field]
   if (fields[field] !== undefined || other === undefined) return unusualOptions(fields[field], field)
-  const { format } = unusualOptions(fields[other], other)
-  return format === undefined ? {} : { format }
+  const options = unusualOptions(fields[other], other)
+  return Object.fromEntries(dateOptions.flatMap((name) => (name in options ? [[name, options[name]]] : [])))
 }
 
 /** The settings of a rule besides the source of its text that are not the usual ones. */
@@ -194,8 +227,9 @@ function unusualOptions(rule: Fields[string], field: string): Readonly<Record<st
 /** Puts a column in the place of the source of a rule's text. */
 function withSource(text: string, path: readonly string[], rule: object, column: string): string {
   const others = sourceNames.filter((name) => name !== 'column' && name in rule)
-  const without = others.reduce((rest, name) => withSetting(rest, [...path, name], undefined), text)
-  return withSetting(without, [...path, 'column'], column)
+  // The column first: a rule that is empty meanwhile would lose its place and its comments.
+  const withBoth = withSetting(text, [...path, 'column'], column)
+  return others.reduce((rest, name) => withSetting(rest, [...path, name], undefined), withBoth)
 }
 
 /** A word in no list has the meaning that an operator gave it: it would not hold the plan. */
@@ -224,9 +258,10 @@ function withStatus(text: string, rule: Mapping['status'], { column, statuses }:
   const { status: own } = settingsOf(text)
   if (!isRecord(own)) {
     const { optional, leftWhen: _, employedWhen: __, ...rest } = rule
-    const base = { ...rest, ...(optional && { optional }), ...lists }
-    const source = Object.fromEntries(Object.entries(base).filter(([name]) => !isSource(name)))
-    return withSetting(text, ['status'], column === null ? base : { column, ...source })
+    if (column === null) return withSetting(text, ['status'], { ...rest, ...(optional && { optional }), ...lists })
+    // A chosen column may not be missing.
+    const others = Object.fromEntries(Object.entries({ ...rest, ...lists }).filter(([name]) => !isSource(name)))
+    return withSetting(text, ['status'], { column, ...others })
   }
   const moved = column === null ? text : withSource(text, ['status'], own, column)
   return (['leftWhen', 'employedWhen'] as const).reduce(

@@ -7,6 +7,7 @@ import type {
 import { Failure } from '../../errors.ts'
 import { withClassified } from '../../identity/mapping/classified.ts'
 import { listClassifiedValues } from '../../store/classified-values.ts'
+import { acceptedSource } from '../../store/connections/sources.ts'
 import { type SettingsChange, savedChange, waitingChange } from '../../store/settings-changes.ts'
 import { isSamePerson } from '../../sync/requests/two-people.ts'
 import { repeat } from '../../system/repeat.ts'
@@ -305,11 +306,13 @@ type ToSample = { readonly connection: string; readonly opened: OpenedFile; read
 
 async function columnsOf(parts: SettingsParts, { connection, opened, signal }: ToSample): Promise<ConnectionColumns> {
   const { mapping, connector } = requireColumns(parts, connection, opened)
-  const classified = await listClassifiedValues(parts.sync.store.db, connection)
+  const { db } = parts.sync.store
+  const { fields: formerFields } = await acceptedSource(db, connection)
+  const sampled = { mapping: withClassified(mapping, await listClassifiedValues(db, connection)), formerFields }
   const read = async (either: AbortSignal) => {
     const reading = await connector.open({ now: parts.sync.now, signal: either, findDecided: async () => new Set() })
     try {
-      return await sampleColumns(reading, withClassified(mapping, classified), either)
+      return await sampleColumns(reading, { ...sampled, signal: either })
     } finally {
       await reading.close?.()
     }

@@ -1,10 +1,12 @@
 import { rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import type { Reading } from '../../../src/connectors/connector.ts'
 import { ConnectionColumns } from '../../../src/contract/control/settings-changes.ts'
 import { readPresets } from '../../../src/daemon/config/presets.ts'
-import { chosenSections } from '../../../src/daemon/settings/columns.ts'
+import { chosenSections, sampleColumns } from '../../../src/daemon/settings/columns.ts'
 import { Mapping, mergePreset } from '../../../src/identity/mapping/mapping.ts'
 import { openConfiguredDaemon } from '../../helpers/configured.ts'
 import { exportOf, tokenIn } from '../../helpers/first-visit.ts'
@@ -154,6 +156,60 @@ test('of many words, the unknown ones come first, and what is not listed is coun
   expect(page.text).toContain('103 further columns of the export cannot be chosen here')
 })
 
+test('a column of a preset that the last accepted export had is missed, and others are not', async () => {
+  const preset = daemon.text.replace(/ {6}fields:[\s\S]*? {6}timeZone/, '      preset: generic\n      timeZone')
+  await writeFile(daemon.file, preset)
+  await store('people.csv', exportOf(40).replace('Email', 'Contact').replace('Status', 'Situation'))
+  const never = await readColumns()
+  const database = new Client(daemon.database.at)
+  await database.connect()
+  await database.query(`
+    insert into rollcall.connections (name, accepted_fields) values ('hr', '["identityId","email","status"]')
+    on conflict (name) do update set accepted_fields = excluded.accepted_fields`)
+  const read = await readColumns()
+  const page = await (await daemon.visitor()).get(path)
+  await store('people.csv', exportOf(40))
+  await database.query('update rollcall.connections set accepted_fields = null')
+  await database.end()
+  const troubles = ({ fields }: ConnectionColumns) =>
+    fields.flatMap(({ field, trouble }) => (trouble === 'lost' ? [field] : []))
+
+  expect([troubles(never), troubles(read)]).toEqual([[], ['email', 'status']])
+  expect(read.fields).toContainEqual(expect.objectContaining({ field: 'jobTitle', trouble: 'notNeeded' }))
+  expect(page.text.match(/The last accepted export had it/g)).toHaveLength(2)
+  expect(page.text).toMatch(/<option value="" selected>missing: [^<]*Email/)
+})
+
+const ofRecords = Mapping.parse({
+  fields: { identityId: 'id', email: 'mail', jobTitle: { column: 'role', optional: true } },
+  status: { column: 'state', leftWhen: ['gone'], employedWhen: ['here'] },
+})
+
+test.each([
+  ['records that are whole', true, ['email'], ['missing', 'lost', 'notNeeded', 'notNeeded']],
+  ['the first records that are whole', true, [], ['missing', 'missing', 'notNeeded', 'missing']],
+  ['records of changes', false, ['email'], ['missing', 'notNeeded', 'notNeeded', 'notNeeded']],
+])(
+  '%s without their members are held as a run would hold them',
+  async (_what, missingIsBlank, formerFields, troubles) => {
+    const reading = { headers: ['other'], sparse: true, missingIsBlank } as unknown as Reading
+    const { signal } = new AbortController()
+    const { fields } = await sampleColumns(reading, { mapping: ofRecords, formerFields, signal })
+    const shown = ['identityId', 'email', 'jobTitle', 'status'].map(
+      (name) => fields.find(({ field }) => field === name)?.trouble,
+    )
+
+    expect(shown).toEqual(troubles)
+  },
+)
+
+test('a column without a name is not read as the status', async () => {
+  await store('unnamed.csv', 'Employee ID,State,\nE1,Active,secret\n')
+  await writeFile(daemon.file, daemon.text.replace('path: people.csv', 'path: unnamed.csv'))
+
+  expect(await readColumns()).toMatchObject({ statuses: [], rows: 0 })
+})
+
 test('without a column of status no row is read', async () => {
   await writeFile(daemon.file, daemon.text.replace(/ {6}status: .*\n/, ''))
 
@@ -165,6 +221,7 @@ test('a status of the preset is written out, because a status of the configurati
   await writeFile(daemon.file, preset)
   const page = await (await daemon.visitor()).get(path)
   const { body } = await choose({ fields: { firstName: null }, statuses: { Active: 'open', Sabbatical: 'employed' } })
+  const column = await choose({ fields: { status: 'Status' } })
   const { mapping, leaving } = body.sections as { mapping: string; leaving: string }
 
   expect(page.text).toMatch(/<option value="" selected>nothing: the export has no [^<]*Job Title/)
@@ -173,6 +230,8 @@ test('a status of the preset is written out, because a status of the configurati
   expect(leaving).toMatch(/^status:\n {2}column: \[ .*Status \]\n/)
   expect(leaving).toMatch(/employedWhen: \[[^\]]*Sabbatical/)
   expect(leaving).not.toMatch(/employedWhen: \[[^\]]*\bActive\b/)
+  expect(leaving).toContain('optional: true')
+  expect(JSON.stringify(column.body.sections)).not.toContain('optional')
 })
 
 test('a field of a preset keeps everything that the preset says about it, whatever column is chosen', async () => {
@@ -191,14 +250,35 @@ test('a field of a preset keeps everything that the preset says about it, whatev
   }
 })
 
-test('a date that was not read before is read in the format of the other date', () => {
-  const text = 'fields:\n  identityId: ID\n  startedAt: { column: Start, format: dd.MM.yyyy }'
-  const mapping = Mapping.parse({ fields: { identityId: 'ID', startedAt: { column: 'Start', format: 'dd.MM.yyyy' } } })
+test.each([
+  ['its format', { format: 'dd.MM.yyyy' }],
+  ['its language', { format: 'dd. MMM yyyy', language: 'de' }],
+  ['the years of its two digits', { format: 'dd.MM.yy', pivot: 2049 }],
+])('a date that was not read before is read as the other date is, with %s', (_what, options) => {
+  const written = Object.entries(options).map(([name, value]) => `\n    ${name}: ${value}`)
+  const text = `fields:\n  identityId: ID\n  startedAt:\n    column: Start${written.join('')}\n    onBlank: keep`
+  const mapping = Mapping.parse(parse(text))
   const changed = { sections: [{ section: 'mapping' as const, text }], mapping, classified: [] }
-  const chosen = (fields: Record<string, string>) => chosenSections(changed, { fields, statuses: {} }).mapping
+  const chosen = (fields: Record<string, string>) => chosenSections(changed, { fields, statuses: {} }).mapping ?? ''
 
-  expect(chosen({ separatedAt: 'End' })).toBe(`${text}\n  separatedAt:\n    column: End\n    format: dd.MM.yyyy`)
+  expect(chosen({ separatedAt: 'End' })).toBe(`${text}\n  separatedAt:\n    column: End${written.join('')}`)
+  expect(Mapping.parse(parse(chosen({ separatedAt: 'End' }))).fields.separatedAt).toMatchObject(options)
   expect(chosen({ jobTitle: 'Role' })).toBe(`${text}\n  jobTitle: Role`)
+})
+
+test('a column in the place of several keeps the place of the field and the comments around it', () => {
+  const text = `# Of payroll.
+fields:
+  identityId: ID
+  # Calling name first: agreed with HR.
+  firstName: # see ticket 7
+    firstOf: [Calling name, First name]
+  lastName: Last name`
+  const mapping = Mapping.parse(parse(text))
+  const changed = { sections: [{ section: 'mapping' as const, text }], mapping, classified: [] }
+  const { mapping: chosen } = chosenSections(changed, { fields: { firstName: 'Name' }, statuses: {} })
+
+  expect(chosen).toBe(text.replace('firstOf: [Calling name, First name]', 'column: Name'))
 })
 
 /** The rule of a field without the source of its text, and without what only a preset says: that the column may be missing. */
