@@ -24,7 +24,8 @@ export function startCommand(
 ): Running {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1', TZ: 'UTC', ...env },
+    // A test of colours may run in the same process.
+    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, TZ: 'UTC', ...env },
   })
   const captured = { stdout: '', stderr: '' }
   const listeners = new Set<() => void>()

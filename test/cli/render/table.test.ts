@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import tty from 'node:tty'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { aligned, displayWidth } from '../../../src/cli/render/table.ts'
 import { levelMark, plain } from '../../../src/cli/render/text.ts'
 import { paintFor } from '../../../src/text/print.ts'
@@ -73,6 +73,10 @@ test('each level has its own sign, and a colour if colours are shown', () => {
   expect(levels.map((level) => levelMark(level, plain))).toEqual(['✔', '!', '⊘', '✖'])
 })
 
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
 test.each([
   ['a terminal', { isTTY: true }, { TERM: 'xterm' }, true],
   ['a file', { isTTY: false }, { TERM: 'xterm' }, false],
@@ -81,14 +85,12 @@ test.each([
   ['a file with FORCE_COLOR', { isTTY: false }, { TERM: 'xterm', FORCE_COLOR: '1' }, true],
   ['a terminal with FORCE_COLOR=0', { isTTY: true }, { TERM: 'xterm', FORCE_COLOR: '0' }, false],
 ])('colours on %s', (_what, stream, env, isColoured) => {
-  const before = { ...process.env }
   for (const name of ['NO_COLOR', 'FORCE_COLOR', 'NODE_DISABLE_COLORS', 'TERM', 'COLORTERM', 'CI'])
-    delete process.env[name]
-  Object.assign(process.env, env)
+    vi.stubEnv(name, undefined)
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   const getColorDepth = () => tty.WriteStream.prototype.getColorDepth(process.env)
 
   const painted = paintFor(Object.assign(new Writable(), stream, { getColorDepth }))('red', 'x')
-  process.env = before
 
   expect(painted.includes('\u001b')).toBe(isColoured)
 })

@@ -50,12 +50,13 @@ test.each([
 test('reading stays linear if each event spells a path differently', () => {
   const spelled = (i: number) => i.toString(2).padStart(12, '0').replaceAll('0', '-').replaceAll('1', '_')
   const many = Array.from({ length: 3000 }, (_, i) => ({ id: `E${i}`, [`no${spelled(i)}te`]: 'x' }))
-  const started = performance.now()
+  const started = process.cpuUsage()
 
   const result = read([...many, { id: 'E4', left: '2026-11-19', Left: '2026-11-18' }], true)
 
   expect(result.deferred).toEqual([])
-  expect(performance.now() - started).toBeLessThan(5000)
+  // Of the processor: other tests run beside this one.
+  expect(process.cpuUsage(started).user / 1000).toBeLessThan(5000)
 })
 
 test('an unmapped path may have several spellings', async () => {
