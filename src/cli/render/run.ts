@@ -149,7 +149,7 @@ export function renderOutcome(run: Run, paint: Paint): string {
   ].join('\n')
 }
 
-/** What nobody reads again of a rejected export. */
+/** What is lost of a rejected export that contains only changes. */
 function droppedText({ state, feed, mode, source }: Run): string[] {
   if (state !== 'rejected' || feed !== 'source' || mode !== 'delta' || source === null) return []
   return ['this export contains only changes and is not read again: what it states for a later day is dropped too']

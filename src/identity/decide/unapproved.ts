@@ -29,14 +29,14 @@ export function watchUnapproved(people: UnapprovedPeople, context: PlanContext) 
   return {
     /**
      * The decision as the guards count it: no limit counts one that changes one of these people, as their guard alone holds it, besides those
-     * about single people. Whose departure was left out is not held for another change, nor the other way round. A departure that an operator
+     * about single people. Whose departure was left out is not held for other values, nor the other way round. A departure that an operator
      * states, and whose day has come, is approved, and a change that was accepted before and is only sent again is none.
      */
     counted(identityId: string, decision: Decision, entry: RosterEntry | undefined): Decision {
       const { change, news } = decision
       const waiting = people.get(identityId)
       if (change === null || waiting === undefined || isCarried(change) || isStated(entry, context)) return decision
-      if (isDeparture(change) !== waiting.departs) return decision
+      if (!isOfSort(change, waiting)) return decision
       return {
         ...decision,
         isAbsent: false,
@@ -77,9 +77,9 @@ function isStated(entry: RosterEntry | undefined, { today, sourceToday = today }
   return statedDeparture !== null && statedDeparture <= sourceToday
 }
 
-function isDeparture(change: Change): boolean {
-  if (change.kind === 'join') return (change.record.separatedAt ?? null) !== null
-  return change.kind === 'leave' || change.kind === 'correct'
+/** Whether a change is of the sort that was left out: about a departure, or about other values. A joiner waits in whatever state. */
+function isOfSort({ kind }: Change, { departs }: { readonly departs: boolean }): boolean {
+  return kind === 'join' || (kind === 'leave' || kind === 'correct') === departs
 }
 
 function isCarried(change: Change): boolean {

@@ -12,11 +12,13 @@ type RecordInput = {
 /** In SQL, whether a row of `changes` is about a departure. */
 const leaves = sql<boolean>`(changes.kind in ('leave', 'correct') or (changes.kind = 'join' and changes.separated_at is not null))`
 
+/** In SQL, whether a change is of the sort that was left out. A joiner waits in whatever state. */
+const isOfSort = sql<boolean>`(changes.kind = 'join' or waiting.departs = (changes.kind in ('leave', 'correct')))`
+
 /**
  * Records the people of a held plan whose change nobody approved, so that every later plan holds them, however few they are: whatever feed
  * states their change, and whatever becomes of this plan. Changes that were accepted before and are only sent again do not count, nor do
- * those that only a person asked for. Other values than a departure are held
- * only if an export of everybody states them again.
+ * those that only a person asked for. Other values than a departure are held only if an export of everybody states them again.
  */
 export async function recordUnapproved(tx: Db, { runId, onlyLeavers = false }: RecordInput): Promise<void> {
   const ofKind = onlyLeavers ? leaves : sql`(${leaves} or runs.mode = 'snapshot')`
@@ -48,7 +50,7 @@ export async function unapprovedPeople(db: Db, connection: string): Promise<Unap
 export function isUnapproved({ connection, now }: ConnectionAt): RawBuilder<boolean> {
   return sql<boolean>`(exists (
     select from unapproved_people waiting where waiting.connection = ${connection} and waiting.identity_id = changes.identity_id
-      and waiting.departs = ${leaves})
+      and ${isOfSort})
     and not exists (
       select from stated_departures stated
       where stated.connection = ${connection} and stated.identity_id = changes.identity_id and stated.applies and stated.due_at <= ${now}))`
@@ -79,7 +81,7 @@ export async function endApproved(tx: Db, { runId, connection }: RunOfConnection
     delete from unapproved_people waiting using changes, runs
     where runs.id = ${runId} and runs.feed <> 'revert' and changes.run_id = ${runId} and not changes.carried
       and waiting.connection = ${connection} and waiting.identity_id = changes.identity_id
-      and waiting.departs = ${leaves}
+      and ${isOfSort}
       and not exists (
         select from stated_departures stated
         where stated.connection = ${connection} and stated.identity_id = waiting.identity_id and stated.applies)`.execute(

@@ -73,6 +73,24 @@ describe('a person who was left out waits no longer', () => {
     expect(stated).toEqual(ends ? [{ identityId: 'A', asOf: context.asOf }] : [])
   })
 
+  test.each<[string, boolean, boolean, object]>([
+    ['a departure for a departure', true, true, { kind: 'leave' }],
+    ['another date for a departure', true, true, { kind: 'correct' }],
+    ['other values for other values', false, true, { kind: 'update' }],
+    ['a departure for other values', false, false, { kind: 'leave' }],
+    ['other values for a departure', true, false, { kind: 'update' }],
+    ['a joiner who has left for a joiner', false, true, { kind: 'join', record: { separatedAt: '2026-11-01' } }],
+    ['a joiner for one who had left', true, true, { kind: 'join', record: { separatedAt: null } }],
+    ['nothing that is only sent again', true, false, { kind: 'leave', carried: true }],
+  ])('unless it is held: %s', (_, departs, isHeld, other) => {
+    const watch = watchUnapproved(new Map([['A', { departs }]]), context)
+    const change = { identityId: 'A', carried: false, ...other } as Decision['change']
+
+    const { news } = watch.counted('A', { ...unchanged, change }, employed)
+
+    expect(news.kinds).toEqual(isHeld ? ['leftUnapproved'] : [])
+  })
+
   test('if the last row decides so, and waits again if the decision is taken back', () => {
     const watch = watchUnapproved(new Map([['A', { departs: true }]]), context)
     watch.add('A', { entry: employed, decision: unchanged, rows: [row] })
