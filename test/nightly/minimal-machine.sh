@@ -50,6 +50,7 @@ exec chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin
   ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
   NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt DEBIAN_FRONTEND=noninteractive bash -s <<'INSIDE'
 set -euo pipefail
+TIMEFORMAT='(%0R s)'
 # A function is read whole before anything in it could take the rest of this text for its input.
 main() {
 apt-get update -qq
@@ -58,12 +59,12 @@ apt-get install -y -qq --no-install-recommends libatomic1 >/dev/null
 echo "== Node $(node --version), npm $(npm --version), and neither docker, redis-server, initdb, chromium nor git:"
 ! command -v docker redis-server initdb chromium git
 cd /project
-echo "== npm ci"
-npm ci --no-audit --no-fund
-echo "== npm run demo"
-npm run demo -- --once
-echo "== npm test"
-npm test
+echo "== npm ci --omit=dev && npm run demo"
+time npm ci --omit=dev --no-audit --no-fund
+time npm run demo -- --once
+echo "== npm ci && npm test"
+time npm ci --no-audit --no-fund
+time npm test
 }
 main </dev/null
 INSIDE
