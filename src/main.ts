@@ -2,14 +2,14 @@ import { stackOf } from './errors.ts'
 import { standardError, standardOutput } from './text/print.ts'
 import { version } from './version.ts'
 
-// The program that reads the log may go away, or its disk be full: the work goes on without a log.
+// The program that reads the log may exit, or its disk may be full: Rollcall continues without a log.
 let isLogLost = false
 process.stderr.on('error', () => {
   isLogLost = true
 })
 
-// A reader that closes the output early, as `| head` does, is no failure. If the log was closed too (`2>&1 | head`), the work goes on without
-// output.
+// A reader that closes stdout early, as `| head` does, is no failure: exit with 0. If stderr was closed too (`2>&1 | head`), continue
+// without output.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (!isLogLost) process.exit(error.code === 'EPIPE' ? 0 : 1)
 })

@@ -13,13 +13,15 @@ import { userName } from './user-name.ts'
 type ControlOptions = {
   /** Null in a command that does the work itself. */
   readonly daemon: ControlContext['about']['daemon']
+  /** Restores of the store, on request; left out in a command. */
   readonly restorations?: Restorations
+  /** Reloads of the configuration; left out in a command, which reads it once. */
   readonly reloads?: Reloads
   readonly signal: AbortSignal
 }
 
 /** What the handlers of the control API need, in the daemon or in a command that does the work itself. */
-export function controlContext(assembly: Assembly, options: ControlOptions): ControlContext {
+export function createControlContext(assembly: Assembly, options: ControlOptions): ControlContext {
   const { config, sync, queue, audit } = assembly
   const { daemon, restorations, reloads, signal } = options
   const about = {
@@ -66,20 +68,20 @@ export function monitoredConnections({
     const { type, mode } = source.settings
     return [{ connection, mode, isFile: requireConnectorKind(type).isFile, schedule }]
   })
-  const leaverBounds = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
+  const maxLeaverHours = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
   const names = [...connections.keys()]
-  const mailed = handOver === null ? [] : (handOver.connections ?? names)
-  const summarized = weekly === null ? [] : (weekly.connections ?? names)
-  const pushed = names.filter((name) => connections.get(name)?.pushed)
-  const onePerson = approvals.twoPeople ? [] : names
+  const connectionsWithHrMails = handOver === null ? [] : (handOver.connections ?? names)
+  const connectionsWithWeeklyMails = weekly === null ? [] : (weekly.connections ?? names)
+  const scimConnections = names.filter((name) => connections.get(name)?.pushed)
+  const connectionsWithoutTwoPeople = approvals.twoPeople ? [] : names
   return {
     connections: names,
-    onePerson,
+    connectionsWithoutTwoPeople,
     directories: [...directories.keys()],
-    mailed,
-    summarized,
+    connectionsWithHrMails,
+    connectionsWithWeeklyMails,
     sources,
-    pushed,
-    leaverBounds,
+    scimConnections,
+    maxLeaverHours,
   }
 }

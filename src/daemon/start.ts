@@ -28,7 +28,7 @@ import { startProbeServer } from './control/probe-server.ts'
 import { explainDatabaseFailures, startLocalServer, startServer } from './control/server.ts'
 import type { ConfigurationReport } from './control/settings.ts'
 import type { Restorations } from './control/store.ts'
-import { connectionSchedules, controlContext, monitoredConnections } from './control-context.ts'
+import { connectionSchedules, createControlContext, monitoredConnections } from './control-context.ts'
 import { startMailing } from './hand-over/mailing.ts'
 import { startLive } from './live/live.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
@@ -143,14 +143,16 @@ async function startActivity(
     starting.use(startAlerts({ db: store.db, settings: config.alerts, monitored, events, now }))
     const { handOver: mails, weekly, alerts } = config
     if (mails !== null) {
-      const { mailed: connections = [] } = monitored
+      const { connectionsWithHrMails: connections = [] } = monitored
       const mailing = { connections, leaders: leadersOf(sync), addNames: namesFor(sync) }
       starting.use(startMailing({ db: store.db, mails, ...mailing, alerts, events, now }))
     }
     if (weekly !== null) {
       const connections = new Map([...config.connections].map(([name, { schedule }]) => [name, schedule]))
-      const { onePerson = [] } = monitored
-      starting.use(startWeekly({ db: store.db, mails: weekly, alerts, connections, onePerson, events, now }))
+      const { connectionsWithoutTwoPeople = [] } = monitored
+      starting.use(
+        startWeekly({ db: store.db, mails: weekly, alerts, connections, connectionsWithoutTwoPeople, events, now }),
+      )
     }
   }
   return starting.move()
@@ -215,7 +217,7 @@ async function startApiServers(parts: ProcessParts): Promise<Servers> {
     limits: uploads.limits,
   }
   const context = {
-    ...controlContext(assembly, { daemon: { pid: process.pid, startedAt }, restorations, reloads, signal }),
+    ...createControlContext(assembly, { daemon: { pid: process.pid, startedAt }, restorations, reloads, signal }),
     configured: configuredOf(assembly),
     firstVisits: starting.use(openFirstVisits({ ...firstParts, uploads })),
     firstLists: starting.use(openFirstLists(firstParts)),
@@ -265,10 +267,10 @@ function serveProcessMetrics(
   { admit }: Pick<OpenedAccess, 'admit'>,
 ): void {
   const { sync, queue, audit } = assembly
-  const { leaverBounds } = monitoredConnections(config)
+  const { maxLeaverHours } = monitoredConnections(config)
   serveMetrics(app, {
     metrics,
-    context: { sync, queue, schedules: connectionSchedules(config), leaverBounds, audit },
+    context: { sync, queue, schedules: connectionSchedules(config), maxLeaverHours, audit },
     admit: config.server.metrics === 'open' ? null : explainDatabaseFailures(admitWithoutStore(admit)),
   })
 }

@@ -2,8 +2,8 @@ import pg, { type Pool as NodePostgresPool, type PoolClient as NodePostgresPoolC
 import { valueTypes } from './values.ts'
 
 /**
- * The pool that the project, Kysely and BullMQ's Postgres backend query through. Both engines have a real node-postgres pool: that of a
- * PostgreSQL server uses the network, and that of the embedded PGlite the streams of `pglite-socket.ts`.
+ * The pool that the project, Kysely and BullMQ's Postgres backend query through. It is a real node-postgres pool, over the network for a
+ * PostgreSQL server and over the streams of `pglite-socket.ts` for the embedded PGlite.
  */
 export type Pool = NodePostgresPool
 

@@ -33,11 +33,11 @@ export function createServerClient(
     }
 
     // node-postgres' pool connects with a callback and drops a client that it cannot use.
-    override connect(...[done]: readonly unknown[]): never {
-      const notify = done as (error?: Error) => void
+    override connect(...[callback]: readonly unknown[]): never {
+      const notify = callback as (error?: Error) => void
       // Between the connection and the pool's own listener, an error would end the process.
       this.on('error', () => {})
-      const connect = super.connect as (done: (error?: Error) => void) => void
+      const connect = super.connect as (callback: (error?: Error) => void) => void
       return connect.call(this, (error) => {
         if (error) return this.#failOver(notify, error)
         beginSession(this, hostAt(this.#hostIndex), settings).then(
@@ -54,25 +54,25 @@ export function createServerClient(
       }) as never
     }
 
-    // The pool asks with a callback, others wait for a promise.
+    // The pool passes a callback; other callers await a promise.
     override query(...parameters: readonly unknown[]): never {
-      const query = super.query as (...passed: readonly unknown[]) => unknown
-      const answer = query.apply(
+      const query = super.query as (...args: readonly unknown[]) => unknown
+      const result = query.apply(
         this,
         parameters.map((argument) =>
           isCallback(argument) ? wrapCallback(argument, { location, onAnswer: this.#watch.expectAnswer() }) : argument,
         ),
       )
-      if (!(answer instanceof Promise)) return answer as never
+      if (!(result instanceof Promise)) return result as never
       const onAnswer = this.#watch.expectAnswer()
-      const explained = answer.catch((error: unknown) => Promise.reject(explainError(error, location)))
+      const explained = result.catch((error: unknown) => Promise.reject(explainError(error, location)))
       return explained.finally(onAnswer) as never
     }
 
-    override end(...done: readonly unknown[]): never {
+    override end(...args: readonly unknown[]): never {
       this.#watch.onClosing()
-      const end = super.end as (...passed: readonly unknown[]) => unknown
-      return end.apply(this, [...done]) as never
+      const end = super.end as (...args: readonly unknown[]) => unknown
+      return end.apply(this, [...args]) as never
     }
 
     #failOver(notify: (error: Error) => void, error: Error): void {
@@ -87,7 +87,7 @@ export function createServerClient(
   }
 }
 
-/** The errors of a cancelled statement: what happened, and what helps. Other limits end the connection. */
+/** The errors of a cancelled statement: what happened, and what helps. Other timeouts of PostgreSQL close the connection. */
 const cancellations: Readonly<Record<string, string>> = {
   '57014':
     'has cancelled a statement: if the address sets statement_timeout, raise it; otherwise an administrator did it',
@@ -117,7 +117,7 @@ function explainError(error: unknown, location: string): unknown {
 }
 
 /** Reads the session and applies the settings, without those that an older server does not know. */
-const startSession = `
+const sessionQuery = `
   SELECT pg_backend_pid() AS pid, ${serverMark} AS server, pg_is_in_recovery() AS "isReplica", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
     (SELECT count(set_config(name, value, false)) FROM json_each_text($1) AS desired(name, value)
       WHERE current_setting(name, true) IS NOT NULL) AS set`
@@ -129,21 +129,21 @@ async function beginSession(
   { name }: ServerHost,
   settings: Readonly<Record<string, string>>,
 ): Promise<Session> {
-  const answer: Promise<{ rows: StartedSession[] }> = client.query(startSession, [JSON.stringify(settings)])
-  const session = (await answer).rows[0] as StartedSession
+  const result: Promise<{ rows: StartedSession[] }> = client.query(sessionQuery, [JSON.stringify(settings)])
+  const session = (await result).rows[0] as StartedSession
   if (session.isReplica)
-    throw readOnly(
+    throw readOnlyFailure(
       `${name} is a replica, which takes no writes; name the primary, or all hosts with commas between them`,
     )
   if (session.isReadOnly)
-    throw readOnly(
+    throw readOnlyFailure(
       `${name} takes no writes: name the primary server, or end its read-only state (default_transaction_read_only)`,
     )
   return session
 }
 
-/** Has the code that a write in such a session would fail with as its cause, so that both are reported as the same trouble. */
-function readOnly(message: string): Failure {
+/** Carries PostgreSQL's code for a write in a read-only session (25006) in its cause, so that both are reported in the same way. */
+function readOnlyFailure(message: string): Failure {
   const cause = Object.assign(new Error('a session that takes no writes'), { code: '25006' })
   return new Failure('database_unreachable', message, { cause })
 }

@@ -31,7 +31,7 @@ type StatementTimes = { readonly since: Date; readonly newest: Date }
 type OpenFilter = {
   readonly connections: readonly string[]
   /** Connections without the rule of two people: nobody waits for a second person to change a departure. Default: none. */
-  readonly onePerson?: readonly string[]
+  readonly connectionsWithoutTwoPeople?: readonly string[]
   readonly contradictedNights?: number
   readonly now: Date
 }
@@ -46,7 +46,7 @@ const unsentMs = 60 * 60_000
  */
 export async function openStatements(
   db: Db,
-  { connections, onePerson = [], contradictedNights = 3, now }: OpenFilter,
+  { connections, connectionsWithoutTwoPeople = [], contradictedNights = 3, now }: OpenFilter,
 ): Promise<OpenStatements[]> {
   const day = (instant: ReturnType<typeof sql>) => sql`(${instant} at time zone 'UTC')::date`
   const isContradicted = sql`roster.is_by_operator and not roster.inferred and roster.absences = 0
@@ -68,7 +68,7 @@ export async function openStatements(
         case when is_proposed then proposed_at else stated_at end as open_newest
       from (select *, not is_learned and (not applies or is_proposed) as waits from (
         select stated.*, connections.name, applies and is_emergency and approved_by is null as is_alone,
-          applies and not (connections.name = any(${onePerson})) and coalesce(proposed_until > ${now}, false) as is_proposed,
+          applies and not (connections.name = any(${connectionsWithoutTwoPeople})) and coalesce(proposed_until > ${now}, false) as is_proposed,
           is_learned and roster.desired ->> 'separatedAt' is null as is_back,
           coalesce(${isContradicted}, false) as is_contradicted, coalesce(${isUnsent}, false) as is_unsent
         from stated_departures stated join connections on connections.name = stated.connection

@@ -124,7 +124,7 @@ test('processes with different settings are reported in the log and status of ea
   const store = stack.use(await openStore(database))
   const look = (minutes: number) =>
     conditions(store.db, {
-      ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness: [] },
+      ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, maxLeaverHours: new Map(), freshness: [] },
       now: new Date(Date.now() + minutes * 60_000),
     })
 

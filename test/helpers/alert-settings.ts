@@ -1,4 +1,9 @@
-import type { AlertSettings, ChannelSettings, PostedChannel, SmtpChannel } from '../../src/daemon/config/channel.ts'
+import type {
+  AlertSettings,
+  ChannelSettings,
+  ChatOrIncidentChannel,
+  SmtpChannel,
+} from '../../src/daemon/config/channel.ts'
 import { Secret } from '../../src/daemon/config/secret.ts'
 import { alertSecret } from './sources/alert-receiver.ts'
 
@@ -32,8 +37,8 @@ export function webhookChannel(
 /** A channel that posts to a chat on this machine. */
 export function slackChannel(
   url: string,
-  options: Filter & Partial<PostedChannel> = {},
-): ChannelSettings & PostedChannel {
+  options: Filter & Partial<ChatOrIncidentChannel> = {},
+): ChannelSettings & ChatOrIncidentChannel {
   const all = { name: 'chat', connections: null, kinds: null, perHour: 30, key: null }
   return { ...all, type: 'slack', url: secretText(url), allowPrivate: true, insecure: false, ...options }
 }

@@ -51,7 +51,7 @@ export async function openConsole(
     configured,
     checkWithinMs,
     alerts: quietAlerts,
-    monitored: { connections: ['acme'], sources: [], leaverBounds: new Map([['acme', 24]]) },
+    monitored: { connections: ['acme'], sources: [], maxLeaverHours: new Map([['acme', 24]]) },
     about: {
       version: '1.2.3',
       daemon: null,

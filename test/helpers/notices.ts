@@ -1,4 +1,4 @@
-import type { AlertChange, Notice } from '../../src/daemon/config/channel.ts'
+import type { AlertChange, Message } from '../../src/daemon/config/channel.ts'
 import type { Alert } from '../../src/store/alerts/alerts.ts'
 
 export const noticed = new Date('2026-11-20T03:00:07.000Z')
@@ -25,20 +25,20 @@ export function storedAlert(overrides: Partial<Alert> = {}): Alert {
 export function raised(
   overrides: Partial<Alert> = {},
   { sentBefore = 0 }: { sentBefore?: number } = {},
-): Extract<Notice, { alert: Alert }> {
+): Extract<Message, { alert: Alert }> {
   const alert = storedAlert(overrides)
   return { type: 'raised', alert, sentBefore, id: `${alert.id}_${sentBefore + 1}`, now: noticed }
 }
 
 /** The message that it is over. */
-export function cleared(overrides: Partial<Alert> = {}): Extract<Notice, { alert: Alert }> {
+export function cleared(overrides: Partial<Alert> = {}): Extract<Message, { alert: Alert }> {
   const over = { clearedAt: new Date('2026-11-20T05:00:00.000Z'), ...overrides }
   return { ...raised(over, { sentBefore: 1 }), type: 'cleared' }
 }
 
-export const testNotice: Notice = { type: 'test', id: 'test_1', now: noticed }
+export const testNotice: Message = { type: 'test', id: 'test_1', now: noticed }
 
 /** One message about several alerts. */
-export function groupNotice(changes: readonly AlertChange[]): Notice {
+export function groupNotice(changes: readonly AlertChange[]): Message {
   return { type: 'group', changes, id: 'group_1', now: noticed }
 }

@@ -313,7 +313,7 @@ describe('the clock of a leaver', () => {
         connections: ['acme'],
         overdueMinutes: 60,
         pausedHours: 24,
-        leaverBounds: new Map([['acme', 24]]),
+        maxLeaverHours: new Map([['acme', 24]]),
       }
       const current = await conditions(world.sync.store.db, { ...settings, freshness: [], now: world.clock.now })
       return current.filter(({ kind }) => kind === 'leaver_late')

@@ -7,7 +7,7 @@ import { followAndReport } from '../session/follow-run.ts'
 import { type PartOptions, partOf } from '../session/plan-part.ts'
 import { isMoving, requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, type Session, withSession } from '../session/session.ts'
-import { renderQuestion, runDetail } from './run.ts'
+import { renderForApproval, runDetail } from './run.ts'
 
 /** The options of `rollcall approve`. */
 export type ApproveOptions = CommonOptions &
@@ -84,7 +84,7 @@ async function seenDigest(
   }
   refuseExpired(detail)
   if (options.yes) return detail.digest
-  output.printMessage(renderQuestion(detail, output.paint))
+  output.printMessage(renderForApproval(detail, output.paint))
   return (await hasAgreed(session, `Deliver this plan to the platform, as ${options.by}?`)) ? detail.digest : null
 }
 

@@ -35,26 +35,26 @@ export async function auditVerify(options: AuditVerifyOptions): Promise<number> 
 
 /** The result of a verification of the audit trail. */
 export function renderVerified(verification: AuditVerification, paint: Paint): string {
-  const { entries, heads, pending, finding, untiedUpTo, restored } = verification
+  const { entries, heads: signatureCount, pending, finding, untiedUpTo: notCrossSignedUpTo, restored } = verification
   const waiting = pending === 0 ? '' : `; ${pluralize(pending, 'entry', 'entries')} not signed yet`
-  const untied =
-    untiedUpTo === null
+  const notCrossSigned =
+    notCrossSignedUpTo === null
       ? ''
-      : `\n${paint('yellow', '!')} entries 1 to ${untiedUpTo} have no signature by the previous key; only the new key vouches for them`
-  const putBack = restored === null ? '' : `\n${paint('yellow', '!')} ${renderPutBack(restored)}`
+      : `\n${paint('yellow', '!')} entries 1 to ${notCrossSignedUpTo} have no signature by the previous key; only the new key vouches for them`
+  const restoredText = restored === null ? '' : `\n${paint('yellow', '!')} ${renderRestored(restored)}`
   if (finding === null) {
-    const size = `${pluralize(entries, 'entry', 'entries')}, signed ${pluralize(heads, 'time')}${waiting}`
-    return `${paint('green', '✔')} the audit trail is whole: ${size}${untied}${putBack}`
+    const size = `${pluralize(entries, 'entry', 'entries')}, signed ${pluralize(signatureCount, 'time')}${waiting}`
+    return `${paint('green', '✔')} the audit trail is whole: ${size}${notCrossSigned}${restoredText}`
   }
-  return `${paint('red', '✖')} the audit trail does not match its signatures: ${escapeText(finding)}${untied}${putBack}`
+  return `${paint('red', '✖')} the audit trail does not match its signatures: ${escapeText(finding)}${notCrossSigned}${restoredText}`
 }
 
-function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['restored']>): string {
+function renderRestored({ ordinal, at, lost }: NonNullable<AuditVerification['restored']>): string {
   const subject = lost === null ? 'entries' : pluralize(lost, 'entry', 'entries')
   return `the store was restored from a backup at ${formatInstant(at)} (entry ${ordinal}): ${subject} signed after the backup ${lost === 1 ? 'is' : 'are'} not in the trail`
 }
 
-/** Prints audit entries and their proofs, one line of JSON each. */
+/** Prints audit entries and their signatures, one line of JSON each. */
 export async function auditExport(options: AuditExportOptions): Promise<number> {
   const { from, to, act, by, run, person, connection } = options
   const query = {
@@ -78,6 +78,7 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
       for (const line of data) standardOutput.print(`${escapeJson(line)}\n`)
       after = next
     }
+    // No entry of an unknown connection: probably a typing error.
     if (count === 0 && connection !== undefined) requireConnection(options, config)
     return 0
   })
@@ -100,9 +101,9 @@ export async function auditNewKey(options: AuditNewKeyOptions): Promise<number> 
 }
 
 /** Confirms a new key; shows the public key. */
-export function renderNewKey({ tied, ordinal, publicKey }: AuditKeyReplaced, paint: Paint): string {
+export function renderNewKey({ tied: isCrossSigned, ordinal, publicKey }: AuditKeyReplaced, paint: Paint): string {
   const done = `${paint('green', '✔')} a new key signs from entry ${ordinal} on. The public key for verification:\n${publicKey.trimEnd()}`
-  if (tied) return done
+  if (isCrossSigned) return done
   const before = `the former key did not sign this change: only the new key vouches for the entries before ${ordinal}`
   return `${done}\n${paint('yellow', '!')} ${before}`
 }

@@ -19,16 +19,16 @@ import { type CommonOptions, withSession } from '../session/session.ts'
 /** The options of `rollcall run`. */
 export type RunDetailOptions = CommonOptions & { readonly showValues?: boolean; readonly follow?: boolean }
 
-/** A run with everything that its plan says. Of a large plan `summary` says what it does; `changes` may then hold examples alone. */
+/** A run with its whole plan. For a large plan, `summary` says what it does, and `changes` may hold only examples. */
 export type RunDetail = Run & {
   readonly changes: readonly ChangeView[]
   readonly rejects: readonly RejectView[]
   readonly summary: RunSummary | null
 }
 
-/** Maximum number of people that can be read one by one. */
-const maxReadablePeople = 200
-/** Maximum number shown of each kind if a plan has more people than that. */
+/** Plans up to this number of people are printed in full; larger plans are summarized. */
+const maxListedPeople = 200
+/** Maximum number of examples of each kind of change in a summarized plan. */
 const maxExamplesShown = 20
 
 /** Shows one run with its plan, or follows it with --follow. */
@@ -50,16 +50,17 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
       runId ??= await requireRunId(control, name, options)
       return await control.getRun({ params: { runId } })
     },
-    render: (one, paint) => [renderRun(one, paint), '', progressText(one, paint)].join('\n'),
-    changes: (now, before, paint) => (mark(now) === mark(before) ? [] : [progressText(now, paint)]),
-    isOver: (one) => isEndedOrHeld(one),
+    render: (followed, paint) => [renderRun(followed, paint), '', progressText(followed, paint)].join('\n'),
+    changes: (now, before, paint) => (progressKey(now) === progressKey(before) ? [] : [progressText(now, paint)]),
+    isOver: (followed) => isEndedOrHeld(followed),
   })
   if (stopExit !== null) return stopExit
   return latest === null ? 0 : exitCodeOf(latest)
 }
 
-function mark(one: Run | null): string {
-  return JSON.stringify([one?.state, one?.confirmed, one?.problems, causeOf(one?.delay)])
+/** The fields whose change prints a line of progress, as a text to compare. */
+function progressKey(followed: Run | null): string {
+  return JSON.stringify([followed?.state, followed?.confirmed, followed?.problems, causeOf(followed?.delay)])
 }
 
 /** Reads a run with its rejects and changes. A large plan also gets a summary, and unless `whole` is set only the first changes of each kind. */
@@ -69,7 +70,7 @@ export async function runDetail(
   { values, whole }: { values: boolean; whole: boolean },
 ): Promise<RunDetail> {
   const detail = await control.getRun({ params: { runId } })
-  const isLarge = changesIn(detail) > maxReadablePeople
+  const isLarge = countChanges(detail) > maxListedPeople
   const summary = isLarge ? await control.summarizeRun({ params: { runId }, query: { values } }) : null
   const changes =
     isLarge && !whole
@@ -83,10 +84,10 @@ export async function runDetail(
   return { ...detail, changes, rejects, summary }
 }
 
-function changesIn({ counts }: Run): number {
+function countChanges({ counts }: Run): number {
   if (counts === null) return 0
-  const { join, update, leave, return: returns, correct, retract } = counts
-  return join + update + leave + returns + correct + retract
+  const { leave, return: returns, retract, correct, join, update } = counts
+  return leave + returns + retract + correct + join + update
 }
 
 async function firstOfEach(control: Control, runId: string, values: boolean): Promise<ChangeView[]> {
@@ -109,7 +110,7 @@ export function renderRunDetail(detail: RunDetail, paint: Paint): string {
 }
 
 /** What a person who approves needs to read: totals, the verdicts of the guards, and the people concerned. */
-export function renderQuestion(detail: RunDetail, paint: Paint): string {
+export function renderForApproval(detail: RunDetail, paint: Paint): string {
   const parts = [renderJudgement(detail, paint), ...renderPeople(detail, paint)]
   return parts.filter((part) => part !== '').join('\n\n')
 }

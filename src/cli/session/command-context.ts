@@ -4,7 +4,7 @@ import type { Config } from '../../daemon/config/config.ts'
 import type { ControlContext } from '../../daemon/control/control-context.ts'
 import { planHandlers } from '../../daemon/control/plans.ts'
 import { withChecks } from '../../daemon/control/with-checks.ts'
-import { controlContext } from '../../daemon/control-context.ts'
+import { createControlContext } from '../../daemon/control-context.ts'
 import { localCalls } from '../../http/client/calls.ts'
 import { lazyFunctions } from '../../http/client/lazy-functions.ts'
 import { createEvents } from '../../telemetry/events.ts'
@@ -34,7 +34,7 @@ export async function openLocally(
   }
   const opened = opening.move()
   return {
-    control: localControl(controlContext(assembly, { daemon: null, signal })),
+    control: localControl(createControlContext(assembly, { daemon: null, signal })),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

@@ -113,7 +113,7 @@ export class RecordParser {
     this.#checkBlankRows(cells)
     const damage = this.#lastByte < this.#suspectUntilByte ? this.#damageOf(cells, bytes) : undefined
     const lastLine = this.#lineAt(bytes - 1)
-    const line = lastLine - this.#lastLine > 1 ? lastLine - lineEndsIn(cells) : lastLine
+    const line = lastLine - this.#lastLine > 1 ? lastLine - countLineEnds(cells) : lastLine
     this.#records.push(damage ? { cells, line, damage } : { cells, line })
     this.#lastByte = bytes
     this.#lastLine = lastLine
@@ -130,7 +130,7 @@ export class RecordParser {
     if (record === this.#reportedRecord) return
     this.#reportedRecord = record
     const untilByte = Number(error?.bytes)
-    const line = this.#lineAt(untilByte) - lineEndsIn(record)
+    const line = this.#lineAt(untilByte) - countLineEnds(record)
     this.#records.push({ cells: [record[0] ?? field.toString('utf8')], line, damage: 'quote' })
     this.#lastByte = untilByte
     this.#lastLine = line - 1
@@ -199,7 +199,7 @@ function nulsAtEnd(chunk: Buffer, before: number): number {
   return previous ? 2 : 1
 }
 
-function lineEndsIn(cells: readonly string[]): number {
+function countLineEnds(cells: readonly string[]): number {
   return cells.reduce((count, cell) => count + (cell.match(/\r\n|\r|\n/g)?.length ?? 0), 0)
 }
 

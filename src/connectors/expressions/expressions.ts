@@ -7,7 +7,7 @@ import type { DetailRead, ExpressionFault, Rows } from './worker.ts'
 export { expressionsOf } from '../../identity/mapping/mapping.ts'
 export { expressionProblem, expressionProblems } from './check.ts'
 
-// The size of one task of the thread, which is evaluated again if a row exceeds a limit.
+// The maximum size of one task of the worker thread. If a row exceeds a limit, the other rows of its task are evaluated again without it.
 const maxTaskRows = 256
 const maxTaskCharacters = 1024 * 1024
 
@@ -34,14 +34,14 @@ async function* derivedRows(
   const texts = expressions.map(({ text, optional }) => ({ text, optional }))
   await using evaluator = new Evaluator({ headers, sparse, missingIsBlank, expressions: texts }, limits)
   for await (const slice of reading.rows) {
-    for (const rows of portions(slice)) {
+    for (const rows of splitIntoTasks(slice)) {
       const evaluation = await evaluator.evaluate(rows.map(toInput))
       if ('refusal' in evaluation) throw unreadable(nameOf(reading), evaluation.refusal)
       yield rows.map((row, index) => {
         const fault = evaluation.faults.get(index)
         const detailReads = evaluation.detailReads.get(index) ?? []
         const results = evaluation.results[index] ?? []
-        return extended(row, { width: headers.length, results, fault, detailReads, expressions })
+        return addCells(row, { width: headers.length, results, fault, detailReads, expressions })
       })
     }
   }
@@ -51,8 +51,8 @@ function nameOf({ source }: Reading): string {
   return source?.name ?? 'the source'
 }
 
-/** Portions that are small enough to send, in rows and in characters. */
-function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]> {
+/** Splits a slice into tasks that are small enough for the worker, in rows and in characters. */
+function* splitIntoTasks(slice: readonly SourceRow[]): Generator<readonly SourceRow[]> {
   let start = 0
   let characters = 0
   for (const [index, { values }] of slice.entries()) {
@@ -82,18 +82,18 @@ type RowResults = {
   readonly expressions: readonly unknown[]
 }
 
-function extended(read: SourceRow, { width, results, fault, detailReads, expressions }: RowResults): SourceRow {
-  if (read.fault?.column === null) return read
-  const row = withDetailReads(read, width, detailReads)
+function addCells(source: SourceRow, { width, results, fault, detailReads, expressions }: RowResults): SourceRow {
+  if (source.fault?.column === null) return source
+  const row = withDetailReads(source, width, detailReads)
   const cells = Array.from({ length: width }, (_, index) => row.values[index])
   const values = [...cells, ...Array.from(expressions, (_, index) => results[index])]
   if (fault === undefined) return { ...row, values }
-  // A fault names one cell. With a second fault the whole row has it, because one of the two would go unnoticed.
+  // A fault names one cell. With a second fault the whole row has the fault, because only one of the two could be named.
   const column = row.fault === undefined ? width + fault.expression : null
   return { ...row, values, fault: { column, reason: fault.reason } }
 }
 
-/** Marks the results of expressions that read a missing detail as missing with it: adds their columns to the detail's `derivedColumns`. */
+/** Adds the columns of expressions that read a missing detail to its `derivedColumns`, so that their cells count as missing too. */
 function withDetailReads(row: SourceRow, width: number, detailReads: readonly DetailRead[]): SourceRow {
   if (!row.missingDetails || detailReads.length === 0) return row
   const missingDetails = row.missingDetails.map((missing) => {

@@ -8,7 +8,7 @@ import { matchesName } from '../remote/matches-name.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import { nameOfKey, type ObjectStore, type StoredObject } from './store.ts'
 
-/** Maximum number of objects that are listed for one choice. */
+/** Maximum number of objects that are listed to select an export. */
 const maxObjects = 50_000
 
 /** An object that is an export. `path` is its key; `version` is made from its key and its state. */
@@ -17,7 +17,7 @@ export type ObjectFile = ExportFile & { readonly object: StoredObject }
 /** An object as a file. */
 export function toObjectFile(object: StoredObject): ObjectFile {
   const { key, bytes, modifiedAtMs, etag } = object
-  // Listings state milliseconds, and headers only seconds.
+  // Listings have milliseconds and headers only seconds: compare seconds.
   const version = createHash('sha256')
     .update(JSON.stringify([key, bytes, Math.floor(modifiedAtMs / 1000), etag]))
     .digest('hex')
@@ -52,11 +52,11 @@ async function findMatches(
   const files: ObjectFile[] = []
   const companions = new Map<string, ObjectFile>()
   let count = 0
-  for await (const object of store.list(prefix + commonStart(pattern, suffixes))) {
+  for await (const object of store.list(prefix + commonPrefix(pattern, suffixes))) {
     count += 1
     if (count > maxObjects) throw tooMany(`${prefix}${pattern} in ${store.server}`)
     const file = toObjectFile(object)
-    // The web pages of providers make an empty object for a folder.
+    // The consoles of providers make an empty object for a folder.
     if (file.name === '') continue
     if (suffixes.some((suffix) => file.name.endsWith(suffix))) companions.set(file.name, file)
     else if (matchesName(file.name, pattern)) files.push(file)
@@ -64,8 +64,8 @@ async function findMatches(
   return { files, companions }
 }
 
-/** What the names of all exports and of their companions begin with. A companion may have its suffix in place of the export's. */
-function commonStart(pattern: string, suffixes: readonly string[]): string {
+/** The common prefix of the names of all exports and companions. A companion may have its suffix in place of the export's. */
+function commonPrefix(pattern: string, suffixes: readonly string[]): string {
   const [literal = ''] = pattern.split(/[*?]/)
   const dot = literal.lastIndexOf('.')
   return suffixes.length > 0 && dot > 0 ? literal.slice(0, dot) : literal

@@ -1,6 +1,6 @@
 import { filter as compileFilter, type Filter } from 'scim2-parse-filter'
 import { badRequest } from './errors.ts'
-import { knownFilter, readFilterText } from './patch-path.ts'
+import { normalizeFilter, readFilterText } from './patch-path.ts'
 import { coreAttributes, isScimObject, type ScimValue } from './resource.ts'
 import {
   type Attribute,
@@ -8,8 +8,8 @@ import {
   coreSchemas,
   enterpriseSchema,
   findAttribute,
+  findSchema,
   type ScimKind,
-  schemaNamed,
   userSchema,
 } from './schemas.ts'
 
@@ -55,10 +55,10 @@ function listCondition(kind: ScimKind, condition: Filter): (resource: ScimValue)
   }
   const { attrPath } = condition
   const at = attrPath.lastIndexOf(':')
-  const schema = at === -1 ? coreSchemas[kind] : schemaNamed(attrPath.slice(0, at))
+  const schema = at === -1 ? coreSchemas[kind] : findSchema(attrPath.slice(0, at))
   const isEnterprise = kind === 'User' && (schema === enterpriseSchema || (at === -1 && isOfEnterprise(attrPath)))
   const attributes = isEnterprise ? attributesOf(enterpriseSchema) : conditionAttributes(kind)
-  const known = knownFilter({ ...condition, attrPath: attrPath.slice(at + 1) }, attributes ?? [])
+  const known = normalizeFilter({ ...condition, attrPath: attrPath.slice(at + 1) }, attributes ?? [])
   const matches = matcher(known)
   return (resource) => matches(isEnterprise && isScimObject(resource) ? (resource[enterpriseSchema] ?? {}) : resource)
 }

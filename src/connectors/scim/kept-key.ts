@@ -4,7 +4,7 @@ import { badRequest, quoted } from './errors.ts'
 import type { PatchOperation } from './patch.ts'
 import { isActive, statedKey } from './person.ts'
 import { isScimObject, type ScimObject, type ScimResource, spelledExtension } from './resource.ts'
-import { isExtensionName, schemaNamed, userSchema } from './schemas.ts'
+import { findSchema, isExtensionName, userSchema } from './schemas.ts'
 
 /** An attribute of the schema of users, or one of an extension. */
 type AttributePath = readonly [name: string, member?: string]
@@ -120,7 +120,7 @@ function mentionedBy(operations: readonly PatchOperation[]): ReadonlySet<string>
 function mentionedPaths(name: string, value: ScimObject[string]): string[] {
   if (!isExtensionName(name) || value === null) return [folded([name])]
   const members = isScimObject(value) ? Object.keys(value) : []
-  const isCore = schemaNamed(name) === userSchema
+  const isCore = findSchema(name) === userSchema
   return members.map((member) => folded(isCore ? [member] : [name, member]))
 }
 

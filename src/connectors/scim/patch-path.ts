@@ -7,8 +7,8 @@ import {
   coreSchemas,
   enterpriseSchema,
   findAttribute,
+  findSchema,
   type ScimKind,
-  schemaNamed,
 } from './schemas.ts'
 
 /** What an operation of a patch is about. */
@@ -16,23 +16,23 @@ export type PatchTarget = {
   /** The URN of the extension; null for an attribute of the core. */
   readonly extension: string | null
   readonly name: string
-  /** null: an attribute of an extension that no schema describes. */
+  /** Null: an attribute of an extension that no schema describes; an unknown attribute of the core is refused. */
   readonly attribute: Attribute | null
   readonly filter: Filter | null
-  readonly sub: string | null
+  readonly subAttribute: string | null
 }
 
 const maxFilterCharacters = 2000
-const pathForm = /^(?:(urn:[^[\]"]+):)?([^\s:.[\]"]+)(?:\[(.+)\])?(?:\.([^\s.[\]"]+))?$/i
+const pathPattern = /^(?:(urn:[^[\]"]+):)?([^\s:.[\]"]+)(?:\[(.+)\])?(?:\.([^\s.[\]"]+))?$/i
 
 /** Reads the path of an operation (RFC 7644, section 3.5.2). Names get the spelling of the schema. */
 export function readPath(kind: ScimKind, path: string): PatchTarget {
-  const [, urn, name, filterText, sub] = pathForm.exec(path.trim()) ?? []
+  const [, urn, name, filterText, sub] = pathPattern.exec(path.trim()) ?? []
   if (name === undefined) throw badRequest('invalidPath', `the path ${quoted(path)} cannot be read`)
-  const schema = urn === undefined ? coreSchemas[kind] : schemaNamed(urn)
+  const schema = urn === undefined ? coreSchemas[kind] : findSchema(urn)
   const extension = schema === coreSchemas[kind] ? null : schema
   const attributes = attributesIn(kind, extension)
-  if (attributes === null) return openTarget({ extension, name, sub, filterText })
+  if (attributes === null) return targetWithoutSchema({ extension, name, sub, filterText })
 
   const attribute = findAttribute(attributes, name)
   const holder = extension === null ? kind : 'the enterprise extension'
@@ -41,15 +41,15 @@ export function readPath(kind: ScimKind, path: string): PatchTarget {
   if (sub !== undefined && subAttribute === undefined)
     throw badRequest('invalidPath', unknownAttribute(`${attribute.name}.${sub}`, kind, holder))
   if (filterText !== undefined && !attribute.multiValued)
-    throw badRequest('invalidPath', `${quoted(attribute.name)} holds one value, so that no filter can select any`)
-  const filter = filterText === undefined ? null : knownFilter(readFilterText(filterText), attribute.subAttributes)
-  return { extension, name: attribute.name, attribute, filter, sub: subAttribute?.name ?? null }
+    throw badRequest('invalidPath', `${quoted(attribute.name)} has a single value, so it takes no filter`)
+  const filter = filterText === undefined ? null : normalizeFilter(readFilterText(filterText), attribute.subAttributes)
+  return { extension, name: attribute.name, attribute, filter, subAttribute: subAttribute?.name ?? null }
 }
 
 /** Parses a filter. Throws a SCIM error. */
 export function readFilterText(text: string): Filter {
   const help = 'expected one such as userName eq "ana"'
-  // The parser takes exponential time for line breaks in a text that does not end.
+  // The parser takes exponential time for line breaks in a text without its closing quote: control characters and long filters are refused first.
   if (text.length > maxFilterCharacters || /\p{Cc}/u.test(text))
     throw badRequest('invalidFilter', `the filter is too long, or holds a control character: ${help}`)
   try {
@@ -59,20 +59,20 @@ export function readFilterText(text: string): Filter {
   }
 }
 
-/** The filter with the names and types of the schema. Some senders write booleans as texts. */
-export function knownFilter(filter: Filter, attributes: readonly Attribute[]): Filter {
+/** Replaces names by the schema's spelling, and the texts `true` and `false` of boolean attributes by booleans. Throws for an unknown attribute. */
+export function normalizeFilter(filter: Filter, attributes: readonly Attribute[]): Filter {
   switch (filter.op) {
     case 'and':
     case 'or':
-      return { ...filter, filters: filter.filters.map((one) => knownFilter(one, attributes)) } as Filter
+      return { ...filter, filters: filter.filters.map((one) => normalizeFilter(one, attributes)) } as Filter
     case 'not':
-      return { ...filter, filter: knownFilter(filter.filter, attributes) } as Filter
+      return { ...filter, filter: normalizeFilter(filter.filter, attributes) } as Filter
     case '[]': {
       const attribute = requireAttribute(filter.attrPath, attributes)
       return {
         ...filter,
         attrPath: attribute.name,
-        valFilter: knownFilter(filter.valFilter, attribute.subAttributes),
+        valFilter: normalizeFilter(filter.valFilter, attribute.subAttributes),
       } as Filter
     }
     default: {
@@ -92,7 +92,7 @@ function comparedAttribute(path: string, attributes: readonly Attribute[]) {
     if (sub !== undefined) throw unknownInFilter(path)
     return { path: attribute.name, attribute }
   }
-  // A complex attribute is compared by its value (RFC 7643, section 2.4).
+  // A complex attribute is compared by its sub-attribute `value` (RFC 7643, section 2.4).
   const subAttribute = findAttribute(attribute.subAttributes, sub ?? 'value')
   if (subAttribute === undefined || rest.length > 0) throw unknownInFilter(path)
   return { path: `${attribute.name}.${subAttribute.name}`, attribute: subAttribute }
@@ -121,9 +121,9 @@ type OpenPath = {
 }
 
 /** A target in an extension that no schema describes. */
-function openTarget({ extension, name, sub, filterText }: OpenPath): PatchTarget {
+function targetWithoutSchema({ extension, name, sub, filterText }: OpenPath): PatchTarget {
   refuseForbidden(name)
   if (sub !== undefined) refuseForbidden(sub)
   const filter = filterText === undefined ? null : readFilterText(filterText)
-  return { extension, name, attribute: null, filter, sub: sub ?? null }
+  return { extension, name, attribute: null, filter, subAttribute: sub ?? null }
 }

@@ -14,7 +14,7 @@ import {
   type ScimValue,
   spelledExtension,
 } from './resource.ts'
-import { coreSchemas, enterpriseSchema, isExtensionName, type ScimKind, schemaNamed } from './schemas.ts'
+import { coreSchemas, enterpriseSchema, findSchema, isExtensionName, type ScimKind } from './schemas.ts'
 
 const patchSchema = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 const verbs = ['add', 'replace', 'remove'] as const
@@ -86,7 +86,8 @@ function readMember(kind: ScimKind, { verb, path, value }: StatedOperation): Pat
   if (path.toLowerCase() === 'password') return []
   if (!isWholeSchema(path)) {
     const target = readPath(kind, path)
-    const isOpen = isExtensionName(path) && target.attribute === null && target.filter === null && target.sub === null
+    const isOpen =
+      isExtensionName(path) && target.attribute === null && target.filter === null && target.subAttribute === null
     return [{ verb, target, value, ...(isOpen && { whole: path }) }]
   }
   return wholeSchema(kind, { verb, path, value })
@@ -94,7 +95,7 @@ function readMember(kind: ScimKind, { verb, path, value }: StatedOperation): Pat
 
 /** The operations on the members of a schema that a path names as a whole. */
 function wholeSchema(kind: ScimKind, { verb, path, value }: StatedOperation): PatchOperation[] {
-  const schema = schemaNamed(path)
+  const schema = findSchema(path)
   if (value === null || verb === 'remove') {
     if (schema === coreSchemas[kind]) throw badRequest('noTarget', `a ${kind} cannot be without its attributes`)
     return [{ verb: 'remove', target: wholeExtension(schema), value: null }]
@@ -111,7 +112,7 @@ function isWholeSchema(path: string): boolean {
 }
 
 function wholeExtension(schema: string): PatchTarget {
-  return { extension: null, name: schema, attribute: null, filter: null, sub: null }
+  return { extension: null, name: schema, attribute: null, filter: null, subAttribute: null }
 }
 
 /** The operations that an operation means for this resource: Okta's own extensions are named like attributes of others. */
@@ -153,7 +154,7 @@ function applyOperation(resource: ScimResource, operation: PatchOperation): Scim
 
 /** The value of an attribute after an operation; null: not assigned. */
 function changed(before: ScimValue, { verb, target, value }: PatchOperation): ScimValue {
-  const { attribute, filter, sub } = target
+  const { attribute, filter, subAttribute: sub } = target
   if (filter !== null) return changedMatches(before, { verb, target, filter, value })
   if (sub !== null) {
     const stated = verb === 'remove' ? null : readSub(target, value)
@@ -171,7 +172,7 @@ function changed(before: ScimValue, { verb, target, value }: PatchOperation): Sc
 type MatchedChange = PatchOperation & { readonly filter: Filter }
 
 function changedMatches(before: ScimValue, { verb, target, filter, value }: MatchedChange): ScimValue {
-  const { attribute, sub } = target
+  const { attribute, subAttribute: sub } = target
   const values = valuesOf(before)
   const matches = matcher(filter)
   if (verb === 'remove') {
@@ -194,7 +195,7 @@ function readElement({ attribute }: PatchTarget, value: ScimValue): ScimObject {
   return read
 }
 
-function readSub({ attribute, sub }: PatchTarget, value: ScimValue): ScimValue {
+function readSub({ attribute, subAttribute: sub }: PatchTarget, value: ScimValue): ScimValue {
   const subAttribute = attribute?.subAttributes.find(({ name }) => name === sub)
   return subAttribute === undefined ? readUnknown(value) : readSingle(subAttribute, value)
 }

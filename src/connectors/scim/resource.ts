@@ -7,9 +7,9 @@ import {
   coreSchemas,
   enterpriseSchema,
   findAttribute,
+  findSchema,
   isExtensionName,
   type ScimKind,
-  schemaNamed,
 } from './schemas.ts'
 
 /** A value of JSON as a sender writes it. */
@@ -53,7 +53,7 @@ export function readResource(kind: ScimKind, stated: ScimObject): ScimResource {
   const resource: Record<string, ScimValue> = {}
   for (const [name, value] of Object.entries(stated)) {
     if (!isExtensionName(name)) addAttribute(resource, core, { name, value })
-    else if (schemaNamed(name) === coreSchemas[kind]) addAll(resource, core, { name, value })
+    else if (findSchema(name) === coreSchemas[kind]) addAll(resource, core, { name, value })
     else addExtension(resource, kind, { name, value })
   }
   return withOnePrimary(resource)
@@ -170,7 +170,7 @@ function addAll(
 }
 
 function addExtension(resource: Record<string, ScimValue>, kind: ScimKind, { name, value }: StatedAttribute): void {
-  const schema = spelledExtension(resource, schemaNamed(name))
+  const schema = spelledExtension(resource, findSchema(name))
   const attributes = attributesOf(schema)
   const known = resource[schema]
   const extension: Record<string, ScimValue> = isScimObject(known) ? { ...known } : {}

@@ -69,7 +69,7 @@ export function isExtensionName(name: string): boolean {
 }
 
 /** A schema by its URN in the usual spelling: those of the standard are recognised in any case. */
-export function schemaNamed(urn: string): string {
+export function findSchema(urn: string): string {
   const folded = urn.toLowerCase()
   return [userSchema, groupSchema, enterpriseSchema].find((known) => known.toLowerCase() === folded) ?? urn
 }

@@ -33,7 +33,7 @@ export function headerOf(rows: readonly SheetRow[], { name, headerLine }: Header
     const quote = text.includes('@') ? '' : `: it reads ${quoted(text)}`
     throw unreadable(
       `${name}:${header.line}: this row is a title and not the header${quote}`,
-      `row ${row.line} is the first with ${filledCells(row)} cells; if it names the columns, write headerLine: ${row.line}`,
+      `row ${row.line} is the first with ${countFilledCells(row)} cells; if it names the columns, write headerLine: ${row.line}`,
     )
   }
   const [broken] = header.broken
@@ -61,13 +61,13 @@ export function checkWidth(width: number, { name, line }: { readonly name: strin
 
 /** The title of a report, often in merged cells, if most rows below have several times as many cells. */
 function findTitle(first: SheetRow, below: readonly SheetRow[]) {
-  if (filledCells(first) > maxTitleCells) return null
-  const wide = below.filter((each) => filledCells(each) > 2 * filledCells(first))
+  if (countFilledCells(first) > maxTitleCells) return null
+  const wide = below.filter((each) => countFilledCells(each) > 2 * countFilledCells(first))
   const [row] = wide
   if (!row || wide.length * 2 <= below.length) return null
   return { text: first.cells.filter((cell) => cell !== '').join(' '), row }
 }
 
-function filledCells({ cells, broken }: SheetRow): number {
+function countFilledCells({ cells, broken }: SheetRow): number {
   return cells.filter((cell) => cell !== '').length + broken.length
 }

@@ -10,7 +10,7 @@ export function plainNumber(stored: string): string | null {
   const [match, sign = '', whole = '', fraction = '', exponent = '0'] = number.exec(stored) ?? []
   if (match === undefined || whole + fraction === '') return null
   const exact = shifted(whole, fraction, Number(exponent))
-  const text = exact.includes('.') && digitsIn(exact) > preciseDigits ? rounded(Number(stored)) : exact
+  const text = exact.includes('.') && countDigits(exact) > preciseDigits ? rounded(Number(stored)) : exact
   return sign === '-' && text !== '0' ? `-${text}` : text
 }
 
@@ -33,6 +33,6 @@ function rounded(value: number): string {
   return shifted(whole, fraction, Number(exponent))
 }
 
-function digitsIn(text: string): number {
+function countDigits(text: string): number {
   return text.replace('.', '').replace(/^0+/, '').length
 }

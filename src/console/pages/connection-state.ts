@@ -4,7 +4,7 @@ import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
 import { type Html, html } from '../../web/html.ts'
 import { joined, type Tone } from '../../web/parts.ts'
 import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
-import { capital, changesIn, runHref, runStates, sentence } from '../site/words.ts'
+import { capital, countChanges, runHref, runStates, sentence } from '../site/words.ts'
 
 /** The states of a connection as the console names them. */
 export const stateNames: Readonly<Record<ConnectionStateName, { readonly name: string; readonly tone: Tone }>> = {
@@ -116,7 +116,7 @@ function pendingText({ people, inbox }: ConnectionStatus): Html {
 }
 
 function activeText(run: Run, alerts: readonly Alert[], delay: string | undefined): Html {
-  const all = changesIn(run.counts)
+  const all = countChanges(run.counts)
   switch (run.state) {
     case 'held': {
       // The top of the page shows why it is held.

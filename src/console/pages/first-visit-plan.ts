@@ -10,7 +10,7 @@ import { table } from '../../web/tables.ts'
 import { number, pluralize } from '../../web/words.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import {
-  changesIn,
+  countChanges,
   fieldName,
   firstVisitHref,
   guardName,
@@ -131,7 +131,7 @@ type PlanLinks = { readonly connect: string; readonly back: string; readonly bac
 export function planParts(plan: PlannedRun, { connect, back, backName }: PlanLinks): Html {
   const { counts, rows, records, changes, guards, rejected, rejects, warnings, text, file } = plan
   const failed = guards.filter(({ ok }) => !ok)
-  const all = changesIn(counts)
+  const all = countChanges(counts)
   return html`<section class="card" aria-label="In numbers">${figures([
     { name: 'Rows', value: number(rows) },
     { name: 'People', value: number(records) },
@@ -233,7 +233,7 @@ function writingText(
   { file, text, secretFiles, key, counts, guards }: PlannedRun,
   { noun, more }: WrittenSource,
 ): Html {
-  const people = pluralize(changesIn(counts), 'person', 'people')
+  const people = pluralize(countChanges(counts), 'person', 'people')
   const effect = guards.every(({ ok }) => ok)
     ? `would send ${people}`
     : `would be held until somebody approves it. It would then send ${people}`

@@ -8,7 +8,7 @@ import { figures } from '../../web/parts.ts'
 import { number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Action, Fields, PageContext, Site } from '../site/site.ts'
-import { changesIn, countsText, kindFigures, kinds, runHref, whoText } from '../site/words.ts'
+import { countChanges, countsText, kindFigures, kinds, runHref, whoText } from '../site/words.ts'
 import { decisionHref } from './held-links.ts'
 import { changesTable } from './plan-parts.ts'
 import { heldRun, runOf } from './run.ts'
@@ -259,7 +259,7 @@ export async function connectionOf({ control }: PageContext, run: Run): Promise<
 
 /** Whether a part of a plan can be approved: with one change, it is the whole. */
 export function hasParts({ counts }: Run): boolean {
-  return changesIn(counts) > 1
+  return countChanges(counts) > 1
 }
 
 function requireSelection(fields: Fields): PartSelection {

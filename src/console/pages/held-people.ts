@@ -8,7 +8,7 @@ import { paging } from '../../web/tables.ts'
 import { number, pluralize } from '../../web/words.ts'
 import { seesValues } from '../site/control.ts'
 import type { Fields, PageContext } from '../site/site.ts'
-import { changesIn, type Kind, kinds } from '../site/words.ts'
+import { countChanges, type Kind, kinds } from '../site/words.ts'
 import { decisionHref } from './held-links.ts'
 import { changesTable, kindOf, summaryParts } from './plan-parts.ts'
 
@@ -41,7 +41,7 @@ type Listing = {
 
 /** The people of a held plan: a summary if there are many, and a list that the address filters, searches and sorts. */
 export async function peopleParts(run: Run, context: PageContext, fields: Fields): Promise<Html> {
-  const isLarge = changesIn(run.counts) > maxUnsummarisedPeople
+  const isLarge = countChanges(run.counts) > maxUnsummarisedPeople
   const query = { values: seesValues(context.caller) }
   const summary = isLarge ? await context.control.summarizeRun({ params: { runId: run.id }, query }) : null
   return html`${summary && card({ title: 'Summary', id: 'summary', content: summaryParts(summary, run.connection) })}
@@ -56,7 +56,7 @@ async function peopleCard(run: Run, context: PageContext, listing: Listing): Pro
   })
   const href = decisionHref(run)
   return html`<section class="card" id="people" aria-labelledby="people-title">
-<div class="heading"><h2 id="people-title">The people</h2><span class="faint">${pluralize(changesIn(run.counts), 'change')} in the plan</span></div>
+<div class="heading"><h2 id="people-title">The people</h2><span class="faint">${pluralize(countChanges(run.counts), 'change')} in the plan</span></div>
 ${await filterPart(run, context, listing)}
 ${changesTable(data, {
   connection: run.connection,
@@ -97,7 +97,7 @@ ${selectField({
 }
 
 function kindOptions({ counts }: Run): Option[] {
-  const all = { value: '', name: `All (${number(changesIn(counts))})` }
+  const all = { value: '', name: `All (${number(countChanges(counts))})` }
   const planned = kinds.flatMap(({ kind, title }) => {
     const count = counts?.[kind] ?? 0
     return count > 0 ? [{ value: kind, name: `${title} (${number(count)})` }] : []

@@ -6,7 +6,7 @@ import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live } from '../../web/parts.ts'
 import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import type { PageContext, Site } from '../site/site.ts'
-import { capital, changesIn, countsText, effectsText, kindFigures, runHref, sentence } from '../site/words.ts'
+import { capital, countChanges, countsText, effectsText, kindFigures, runHref, sentence } from '../site/words.ts'
 import { answersPart } from './held-answers.ts'
 import { connectionOf, decisionReasonField, hasParts, heldPartPages } from './held-part.ts'
 import { peopleParts } from './held-people.ts'
@@ -74,7 +74,7 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval
 <p>Approval rule: ${twoPeopleFact(run, context, connection)}.</p>`,
         fields: decisionReasonField(fields, connection),
         hidden: { digest },
-        button: `Approve and deliver ${pluralize(changesIn(counts), 'change')}`,
+        button: `Approve and deliver ${pluralize(countChanges(counts), 'change')}`,
         cancel: `${runHref(run.id)}/decision`,
       }
     },
@@ -132,7 +132,7 @@ function decisionPart(run: Run, context: PageContext, connection: ConnectionStat
 
 function decisionCard(run: Run, context: PageContext, connection: ConnectionStatus | undefined): Html {
   const counts = run.counts
-  const all = changesIn(counts)
+  const all = countChanges(counts)
   const employed = connection ? connection.people.desired - connection.people.separated : null
   return card({
     title: 'The decision',
@@ -162,7 +162,7 @@ function decisionBarPart(run: Run, context: PageContext): Html {
     href: `${runHref(run.id)}/decision/bar`,
     everySeconds: renewSeconds,
     content: html`<section class="decide" aria-label="Decide about the plan">
-<p><strong${leavers > 0 && html` class="bad"`}>${pluralize(leavers, 'leaver')}</strong> <span class="faint">in ${pluralize(changesIn(run.counts), 'change')}</span></p>
+<p><strong${leavers > 0 && html` class="bad"`}>${pluralize(leavers, 'leaver')}</strong> <span class="faint">in ${pluralize(countChanges(run.counts), 'change')}</span></p>
 <div class="row">${decisionLinks(run, context)}</div>
 </section>`,
   })

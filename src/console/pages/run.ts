@@ -12,7 +12,7 @@ import { seesValues } from '../site/control.ts'
 import type { Fields, PageContext, SharedContext, Site } from '../site/site.ts'
 import {
   capital,
-  changesIn,
+  countChanges,
   countsText,
   effectsText,
   guardsInWords,
@@ -75,7 +75,7 @@ ${factsPart(run)}`
       const run = await runOf(context, fields)
       return {
         title: `Cancel this run of ${run.connection}?`,
-        explanation: html`<p>The platform has acknowledged ${number(run.confirmed)} of ${pluralize(changesIn(run.counts), 'change')}. What was delivered stays; this run sends nothing more.</p>
+        explanation: html`<p>The platform has acknowledged ${number(run.confirmed)} of ${pluralize(countChanges(run.counts), 'change')}. What was delivered stays; this run sends nothing more.</p>
 <p>Nothing is lost: the next run plans the remaining differences again.</p>`,
         button: 'Cancel the run',
         danger: true,
@@ -142,7 +142,7 @@ function actionsFor(run: Run, context: PageContext): Renderable {
     })
   }
   const isDone = run.state === 'finished' || run.state === 'finished_with_problems'
-  if (!isDone || changesIn(run.counts) === 0) return null
+  if (!isDone || countChanges(run.counts) === 0) return null
   return actionLink({
     href: `${href}/revert`,
     name: 'Revert',
@@ -168,7 +168,7 @@ function optionsText({ options }: Run): Html | null {
 
 /** The progress of the run; it refreshes itself until the run ends or is held. */
 function progressPart(run: Run, context: SharedContext): Html {
-  const all = changesIn(run.counts)
+  const all = countChanges(run.counts)
   const content = html`<section class="card" aria-labelledby="progress">
 <div class="heading"><h2 id="progress">${stateBadge(run)}</h2>${run.durationMs !== null && html`<span class="faint">took ${duration(run.durationMs)}</span>`}</div>
 ${sentenceOf(run)}
@@ -264,7 +264,7 @@ async function planPart(run: Run, context: PageContext, fields: Fields): Promise
   return html`<section class="card" id="plan" aria-labelledby="plan-title">
 <div class="heading"><h2 id="plan-title">Plan</h2><span class="faint">${countsText(counts) ?? 'nothing to change'}</span></div>
 ${
-  changesIn(counts) > 0 &&
+  countChanges(counts) > 0 &&
   html`${filterForm({
     action: href,
     label: 'Plan',
@@ -274,7 +274,7 @@ ${
       name: 'kind',
       label: 'Kind of change',
       options: [
-        { value: '', name: `All (${number(changesIn(counts))})` },
+        { value: '', name: `All (${number(countChanges(counts))})` },
         ...kinds.flatMap((one) =>
           counts !== null && counts[one.kind] > 0
             ? [{ value: one.kind, name: `${one.title} (${number(counts[one.kind])})` }]

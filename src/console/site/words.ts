@@ -77,7 +77,7 @@ export function countsText(counts: Counts | null): string | null {
 }
 
 /** The number of changes in a plan; unchanged and rejected rows are not counted. */
-export function changesIn(counts: Counts | null): number {
+export function countChanges(counts: Counts | null): number {
   return counts === null ? 0 : kinds.reduce((sum, { kind }) => sum + counts[kind], 0)
 }
 

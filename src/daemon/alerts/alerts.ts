@@ -19,7 +19,7 @@ import {
   type AlertSettings,
   type ChannelSettings,
   logChannel,
-  type Notice,
+  type Message,
   type Sender,
   type Unsent,
 } from '../config/channel.ts'
@@ -179,7 +179,7 @@ async function notify(context: AlertContext, channel: Channel, { state, signal, 
   if (claims.some(({ until }) => now() >= until)) return false
   const unsent = await sendBy(channel.sender, noticeOf(claims, now()), signal)
   if (unsent !== null && !signal.aborted) logUnsent(context.events, channel, { claims, unsent })
-  if (unsent === null || unsent.isTakenByOthers) {
+  if (unsent === null || unsent.isPartlyDelivered) {
     const at = now()
     const due = claims.map((claim) => ({ ...claim, remindAt: remindAt(claim, settings, at) }))
     return await recordSent(db, { claims: due, failure: unsent?.failure ?? null, now: at })
@@ -193,7 +193,7 @@ async function notify(context: AlertContext, channel: Channel, { state, signal, 
   return false
 }
 
-function noticeOf(claims: readonly ClaimedNotification[], now: Date): Notice {
+function noticeOf(claims: readonly ClaimedNotification[], now: Date): Message {
   const changes = claims.map(({ alert, type, sentBefore }): AlertChange => ({ type, alert, sentBefore }))
   const ids = changes.map(({ alert, sentBefore }) => `${alert.id}_${sentBefore + 1}`)
   const [id] = ids

@@ -6,17 +6,17 @@ import { latestSlot, nextSlotAt, type Schedule, type Slot } from '../schedules/s
 export type MonitoredConnections = {
   readonly connections: readonly string[]
   /** The connections without the rule of two people. */
-  readonly onePerson?: readonly string[]
+  readonly connectionsWithoutTwoPeople?: readonly string[]
   /** The lists of accounts. */
   readonly directories?: readonly string[]
   /** The connections whose faults are mailed to HR. */
-  readonly mailed?: readonly string[]
+  readonly connectionsWithHrMails?: readonly string[]
   /** The connections that the weekly summary is about. */
-  readonly summarized?: readonly string[]
+  readonly connectionsWithWeeklyMails?: readonly string[]
   readonly sources: readonly MonitoredSource[]
   /** The connections that are pushed over SCIM. */
-  readonly pushed?: readonly string[]
-  readonly leaverBounds: ReadonlyMap<string, number>
+  readonly scimConnections?: readonly string[]
+  readonly maxLeaverHours: ReadonlyMap<string, number>
 }
 
 /** A source whose exports must arrive in time. */
@@ -47,23 +47,33 @@ type JudgedSettings = Pick<
 export function conditionSettings(
   {
     connections,
-    onePerson = [],
+    connectionsWithoutTwoPeople = [],
     directories = [],
-    mailed = [],
-    summarized = [],
+    connectionsWithHrMails = [],
+    connectionsWithWeeklyMails = [],
     sources,
-    pushed = [],
-    leaverBounds,
+    scimConnections = [],
+    maxLeaverHours,
   }: MonitoredConnections,
   { freshHours, ...limits }: JudgedSettings,
   now: Date,
 ): ConditionSettings {
   const freshness = sources.flatMap((source) => freshnessOf(source, freshHours, now) ?? [])
   const requestedSince = new Date(now.getTime() - Math.max(freshHours ?? 0, maxSilenceHours) * hourMs)
-  const senders = pushed.map((connection) => ({ connection, requestedSince }))
+  const senders = scimConnections.map((connection) => ({ connection, requestedSince }))
   const { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts } = limits
-  const bounds = { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts, leaverBounds }
-  return { connections, onePerson, directories, mailed, summarized, ...bounds, freshness, pushed: senders, now }
+  const bounds = { overdueMinutes, pausedHours, maxNotEffective, contradictedNights, maxGhosts, maxLeaverHours }
+  return {
+    connections,
+    connectionsWithoutTwoPeople,
+    directories,
+    connectionsWithHrMails,
+    connectionsWithWeeklyMails,
+    ...bounds,
+    freshness,
+    pushed: senders,
+    now,
+  }
 }
 
 /** How fresh a source must be by now; null if it is not read regularly. */

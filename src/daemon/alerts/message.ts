@@ -3,13 +3,13 @@ import { type OpenAlert, openAlerts } from '../../store/alerts/alerts.ts'
 import type { Condition, ConditionSettings } from '../../store/alerts/condition.ts'
 import { conditions } from '../../store/alerts/conditions.ts'
 import type { Db } from '../../store/schema.ts'
-import { type AlertSettings, logChannel, type Notice } from '../config/channel.ts'
+import { type AlertSettings, logChannel, type Message } from '../config/channel.ts'
 import { textsOf } from './kinds.ts'
 import type { AlertLink } from './links.ts'
 
 /** The JSON document that a webhook channel gets for one alert. */
 export function alertMessage(
-  notice: Exclude<Notice, { type: 'group' }>,
+  notice: Exclude<Message, { type: 'group' }>,
   linkOf: AlertLink,
 ): AlertMessage | AlertTestMessage {
   const timestamp = notice.now.toISOString()

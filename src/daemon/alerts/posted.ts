@@ -1,10 +1,10 @@
 import type { Alert } from '../../store/alerts/alerts.ts'
-import type { Notice } from '../config/channel.ts'
+import type { Message } from '../config/channel.ts'
 import type { NoticeText } from './text.ts'
 
 /** What a request to a receiver is made from. */
 export type Content = NoticeText & {
-  readonly notice: Notice
+  readonly notice: Message
   /** Null in a test and in a message about several alerts. */
   readonly alert: Alert | null
   /** The key of the receiver; empty if its address is the secret. */

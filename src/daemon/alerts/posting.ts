@@ -10,7 +10,7 @@ import { Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'
 import { provenServers } from '../../http/client/tls.ts'
 import { escapeJson } from '../../text/escape.ts'
-import type { PostedChannel, Sender, Unsent } from '../config/channel.ts'
+import type { ChatOrIncidentChannel, Sender, Unsent } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 import { connectTimeoutMs, isRedirect, noAnswer, stoppedMeanwhile } from './post.ts'
 import type { PostedRequest } from './posted.ts'
@@ -27,7 +27,7 @@ type PostingOptions = {
 
 /** Sends to a receiver of the template table. Address and key are secrets: only the host is ever shown, and no text that it answers. */
 export function postingSender(
-  channel: PostedChannel,
+  channel: ChatOrIncidentChannel,
   { name, linkOf, timeoutMs, resolve = resolveHost }: PostingOptions,
 ): Sender {
   return {
@@ -48,7 +48,7 @@ export function postingSender(
 }
 
 type PostInput = {
-  readonly channel: PostedChannel
+  readonly channel: ChatOrIncidentChannel
   readonly key: string
   readonly request: PostedRequest
   readonly resolve: ResolveHost
@@ -127,7 +127,11 @@ async function beginningOf(
   return Buffer.concat(pieces).subarray(0, answerBytes).toString('utf8')
 }
 
-type ReceivedResponse = { readonly text: string; readonly channel: PostedChannel; readonly request: PostedRequest }
+type ReceivedResponse = {
+  readonly text: string
+  readonly channel: ChatOrIncidentChannel
+  readonly request: PostedRequest
+}
 
 function unsentBy(
   host: string,

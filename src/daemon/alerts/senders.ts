@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { AlertTest } from '../../contract/control/alerts.ts'
 import { Failure } from '../../errors.ts'
 import { escapeJson } from '../../text/escape.ts'
-import type { AlertSettings, ChannelSettings, Notice, Sender, Unsent, WebhookChannel } from '../config/channel.ts'
+import type { AlertSettings, ChannelSettings, Message, Sender, Unsent, WebhookChannel } from '../config/channel.ts'
 import { type AlertLink, alertLinks } from './links.ts'
 import { alertMessage } from './message.ts'
 import { createPoster } from './post.ts'
@@ -38,7 +38,7 @@ export function createSender(channel: ChannelSettings, { linkOf, timeoutMs }: Se
 }
 
 /** Sends a notice. A secret that cannot be read or cannot sign counts as unsent: it may be corrected before the next attempt. */
-export async function sendBy(sender: Sender, notice: Notice, signal: AbortSignal): Promise<Unsent | null> {
+export async function sendBy(sender: Sender, notice: Message, signal: AbortSignal): Promise<Unsent | null> {
   try {
     return await sender.send(notice, signal)
   } catch (error) {

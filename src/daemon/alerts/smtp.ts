@@ -3,7 +3,7 @@ import { provenServers } from '../../http/client/tls.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { withOptionalPackage } from '../../system/optional-package.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
-import type { Notice, Sender, SmtpChannel, Unsent } from '../config/channel.ts'
+import type { Message, Sender, SmtpChannel, Unsent } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 import { connectTimeoutMs, stoppedMeanwhile } from './post.ts'
 import { noticeText } from './text.ts'
@@ -76,7 +76,7 @@ export async function sendMail(
     const refused = channel.to.filter((one) => !info.accepted.includes(one))
     if (refused.length === 0) return null
     const failure = `${where} refuses ${positions(channel, refused)}${codesOf(info.rejectedErrors?.at(-1))}`
-    return { failure, isTakenByOthers: true }
+    return { failure, isPartlyDelivered: true }
   } catch (error) {
     if (signal.aborted) return { failure: stoppedMeanwhile }
     if (timeout.aborted) return { failure: `${where} did not take the mail within ${timeoutMs / 1000} seconds` }
@@ -105,7 +105,7 @@ export async function tryMailServer(
 type MailOptions = { readonly from: string; readonly to: readonly string[]; readonly linkOf: AlertLink }
 
 /** The mail of a notice. All mails about an alert refer to the message ID of its first single mail, so that they form a thread. */
-export function mailMessage(notice: Notice, { from, to, linkOf }: MailOptions) {
+export function mailMessage(notice: Message, { from, to, linkOf }: MailOptions) {
   const { subject, lines, link: address } = noticeText(notice, linkOf)
   const domain = from.slice(from.lastIndexOf('@') + 1)
   const messageId = `<${notice.id}@${domain}>`
@@ -130,7 +130,7 @@ export function mailMessage(notice: Notice, { from, to, linkOf }: MailOptions) {
   }
 }
 
-function alertsOf(notice: Notice): readonly Alert[] {
+function alertsOf(notice: Message): readonly Alert[] {
   if (notice.type === 'group') return notice.changes.map(({ alert }) => alert)
   return notice.type === 'test' ? [] : [notice.alert]
 }

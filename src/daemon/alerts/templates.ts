@@ -1,4 +1,4 @@
-import type { Notice, PostedChannel } from '../config/channel.ts'
+import type { ChatOrIncidentChannel, Message } from '../config/channel.ts'
 import type { AlertLink } from './links.ts'
 import { closeRequest, createRequest, opsgenieMeaning, updateRequests } from './opsgenie.ts'
 import { pagerDutyMeaning, resolveEvent, triggerEvent } from './pagerduty.ts'
@@ -30,7 +30,7 @@ type Template = {
 }
 
 /** How each type of receiver is told about alerts. */
-export const templates: Readonly<Record<PostedChannel['type'], Template>> = {
+export const templates: Readonly<Record<ChatOrIncidentChannel['type'], Template>> = {
   slack: {
     headers: () => ({}),
     ...forPeople(slackMessage),
@@ -87,8 +87,8 @@ export const templates: Readonly<Record<PostedChannel['type'], Template>> = {
 
 /** The requests that tell a receiver about a notice. None: the receiver gets no such message. */
 export function requestsFor(
-  type: PostedChannel['type'],
-  notice: Notice,
+  type: ChatOrIncidentChannel['type'],
+  notice: Message,
   { key, linkOf }: { readonly key: string; readonly linkOf: AlertLink },
 ): readonly PostedRequest[] {
   const content = { ...noticeText(notice, linkOf), notice, alert: 'alert' in notice ? notice.alert : null, key }

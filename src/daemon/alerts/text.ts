@@ -2,7 +2,7 @@ import { pluralize } from '../../identity/pluralize.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { escapeText } from '../../text/escape.ts'
 import { formatTime, utc } from '../../text/time.ts'
-import type { AlertChange, Notice } from '../config/channel.ts'
+import type { AlertChange, Message } from '../config/channel.ts'
 import { alertKinds, textsOf } from './kinds.ts'
 import type { AlertLink } from './links.ts'
 
@@ -21,12 +21,12 @@ const groupReasonLength = 200
 const maxGroupLength = 2500
 
 /** The text of a notice for people: counts and reasons without keys and values of people. Quoted texts cannot add lines. */
-export function noticeText(notice: Notice, linkOf: AlertLink): NoticeText {
+export function noticeText(notice: Message, linkOf: AlertLink): NoticeText {
   const { subject, lines, link } = wordsOf(notice, linkOf)
   return { subject: escapeText(subject), lines: lines.map(escapeText), link }
 }
 
-function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
+function wordsOf(notice: Message, linkOf: AlertLink): NoticeText {
   switch (notice.type) {
     case 'raised':
     case 'cleared': {

@@ -4,16 +4,18 @@ import type { Secret } from './secret.ts'
 
 /** When alerts are raised, and where they go. */
 export type AlertSettings = {
-  /** The address that messages show, with placeholders for their subject; null: none. */
+  /** The URL that messages show, with placeholders for their subject; null: no link. */
   readonly link: string | null
-  /** The address of the console, which messages link to without `link`; null: it is not known. */
+  /** The URL of the console, which messages link to without `link`; null: it is not known. */
   readonly consoleUrl: URL | null
   readonly overdueMinutes: number
   readonly pausedHours: number
+  /** Maximum number of people of a connection whose status on the platform is another one than HR's data implies. */
   readonly maxNotEffective: number
   readonly contradictedNights: number
+  /** Maximum number of accounts of a directory that are enabled although their person has left or is unknown to HR. */
   readonly maxGhosts: number
-  /** The maximum age of HR's newest data; null: by the schedule of each connection. */
+  /** The maximum age of HR's newest data in hours; null: by the schedule of each connection. */
   readonly freshHours: number | null
   readonly remindHours: number
   /** Where alerts go besides the log. */
@@ -26,7 +28,7 @@ export type ChannelSettings = {
   /** Null: all. */
   readonly connections: readonly string[] | null
   readonly kinds: readonly AlertKind[] | null
-} & (WebhookChannel | PostedChannel | SmtpChannel)
+} & (WebhookChannel | ChatOrIncidentChannel | SmtpChannel)
 
 /** A URL of the operator's, which each alert is posted to with a signature. */
 export type WebhookChannel = {
@@ -34,11 +36,12 @@ export type WebhookChannel = {
   /** May hold a token. */
   readonly url: Secret
   readonly secret: Secret
+  /** Each alert is posted on its own, without a limit. */
   readonly perHour: null
 }
 
-/** A receiver that takes posted JSON of its own form. */
-export type PostedChannel = {
+/** A chat or incident service, each with its own JSON format. */
+export type ChatOrIncidentChannel = {
   readonly type: 'slack' | 'teams' | 'pagerduty' | 'opsgenie'
   /** The address of a chat is a secret. */
   readonly url: Secret
@@ -46,7 +49,7 @@ export type PostedChannel = {
   readonly key: Secret | null
   readonly allowPrivate: boolean
   readonly insecure: boolean
-  /** Null: a message for each alert, for programs that keep alerts themselves. */
+  /** Maximum number of messages in an hour. Null: one message for each alert, for services that group alerts themselves. */
   readonly perHour: number | null
 }
 
@@ -76,7 +79,7 @@ export type AlertChange = {
 }
 
 /** What one message says. `id` is the same when it is sent again, so that a receiver can recognise it. */
-export type Notice = { readonly id: string; readonly now: Date } & (
+export type Message = { readonly id: string; readonly now: Date } & (
   | AlertChange
   | { readonly type: 'group'; readonly changes: readonly AlertChange[] }
   | { readonly type: 'test' }
@@ -88,11 +91,11 @@ export type Unsent = {
   readonly failure: string
   /** How long the receiver asks to wait. */
   readonly retryAfterMs?: number | null
-  /** Some recipients of a mail got it, so it is not sent again. */
-  readonly isTakenByOthers?: boolean
+  /** Some recipients of a mail have it, so it is not sent again. */
+  readonly isPartlyDelivered?: boolean
   /** The receiver takes no mail of this size. */
   readonly isTooLarge?: boolean
 }
 
 /** Sends to one channel. Null once the receiver has taken the message. Faults of the network and of the receiver are not thrown. */
-export type Sender = AsyncDisposable & { send(notice: Notice, signal: AbortSignal): Promise<Unsent | null> }
+export type Sender = AsyncDisposable & { send(notice: Message, signal: AbortSignal): Promise<Unsent | null> }

@@ -32,7 +32,7 @@ import type { WithActor } from './with-permissions.ts'
 /** The stored facts about departures, and what they are judged by. */
 type LeaverContext = {
   readonly sync: Pick<SyncContext, 'store' | 'connections' | 'now'>
-  readonly monitored: Pick<MonitoredConnections, 'leaverBounds'>
+  readonly monitored: Pick<MonitoredConnections, 'maxLeaverHours'>
 }
 
 type ReportQuery = {
@@ -83,7 +83,7 @@ export function leaverView(
   { name, email, ...leaver }: StoredLeaver,
   { values }: { readonly values: boolean },
 ): Leaver {
-  const boundHours = monitored.leaverBounds.get(leaver.connection) ?? defaultBoundHours
+  const boundHours = monitored.maxLeaverHours.get(leaver.connection) ?? defaultBoundHours
   const delays = measureDelays(leaver, { boundHours, now: sync.now() })
   const finding = leaver.finding === null ? null : leaverFindings[leaver.finding]
   return {
@@ -225,7 +225,7 @@ function summaryOf(
   return {
     connection,
     timeZone: zoneOf(sync, connection),
-    boundHours: monitored.leaverBounds.get(connection) ?? defaultBoundHours,
+    boundHours: monitored.maxLeaverHours.get(connection) ?? defaultBoundHours,
     people: current.length,
     acknowledged: count(({ acknowledgedAt }) => acknowledgedAt !== null),
     effective: count(({ visibleAt }) => visibleAt !== null),

@@ -15,9 +15,15 @@ type StatementQuery = { readonly connection: string; readonly at?: string | unde
 export const statementHandlers: Handlers<typeof statementOperations, ControlContext & WithActor> = {
   async getStatement(ctx, { params, query }) {
     const { id: _, ...body } = await requireStatement(ctx, { ...params, ...query })
-    const before = lastInstant(ctx, { ...params, ...query })
-    const [unstated] = await unstatedRuns(ctx.sync.store.db, [params.connection], { now: ctx.sync.now(), before })
-    return { status: 200, body: { ...body, ...(unstated && { unstatedRunId: unstated.runId }) } }
+    const before = exclusiveEnd(ctx, { ...params, ...query })
+    const [runWithoutStatement] = await unstatedRuns(ctx.sync.store.db, [params.connection], {
+      now: ctx.sync.now(),
+      before,
+    })
+    return {
+      status: 200,
+      body: { ...body, ...(runWithoutStatement && { unstatedRunId: runWithoutStatement.runId }) },
+    }
   },
 
   async listStatementPeople(ctx, { params: { connection }, query }) {
@@ -36,28 +42,28 @@ export const statementHandlers: Handlers<typeof statementOperations, ControlCont
   },
 }
 
-/** The statement of a connection at a day or an instant, by default the newest. */
+/** The population statement of a connection at a day or an instant, by default the newest. */
 async function requireStatement(
   ctx: Pick<ControlContext, 'sync'>,
   { connection, at }: StatementQuery,
 ): Promise<StoredStatement> {
   requireConnection(ctx, connection)
-  const statement = await statementAt(ctx.sync.store.db, { connection, before: lastInstant(ctx, { connection, at }) })
+  const statement = await statementAt(ctx.sync.store.db, { connection, before: exclusiveEnd(ctx, { connection, at }) })
   if (statement) return statement
-  const time = at === undefined ? '' : ` of ${at} or earlier`
+  const timeText = at === undefined ? '' : ` of ${at} or earlier`
   throw new Failure(
     'not_found',
-    `"${connection}" has no population statement${time}: one is made after each accepted run`,
+    `"${connection}" has no population statement${timeText}: one is made after each accepted run`,
   )
 }
 
-/** The instant before which statements are wanted; none: the newest is. */
-function lastInstant(ctx: Pick<ControlContext, 'sync'>, { connection, at }: StatementQuery): Date | undefined {
+/** Exclusive upper bound of the time of the population statement; undefined: take the newest one. */
+function exclusiveEnd(ctx: Pick<ControlContext, 'sync'>, { connection, at }: StatementQuery): Date | undefined {
   const { source, webhook } = ctx.sync.connections.get(connection)?.feeds ?? {}
   return at === undefined ? undefined : instantAfter(at, (source ?? webhook)?.timeZone ?? 'UTC')
 }
 
-/** The instant before which a statement belongs to a day, or to an instant and what came before it. */
+/** The first instant after a day, in the time zone of the source, or after an instant. */
 function instantAfter(at: string, timeZone: string): Date {
   try {
     if (/^\d{4}-\d\d-\d\d$/.test(at)) {

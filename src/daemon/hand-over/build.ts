@@ -24,8 +24,8 @@ export function buildHandOver(faults: readonly NamedFault[], options: HandOverOp
   const groups = [...byCause.values()].flatMap((group) => groupOf(group, options) ?? [])
   return {
     madeAt: options.now.toISOString(),
-    count: rowsIn(faults),
-    people: peopleIn(faults),
+    count: countRows(faults),
+    people: countPeople(faults),
     departures: faults.filter(({ leaver }) => leaver).length,
     groups: groups.toSorted(byUrgency),
   }
@@ -40,8 +40,8 @@ function groupOf(faults: readonly NamedFault[], { values, perGroup }: HandOverOp
   return {
     kind: first.event === null ? 'export' : 'event',
     ...{ connection, column, cause, problem, remedy },
-    count: rowsIn(faults),
-    people: peopleIn(faults),
+    count: countRows(faults),
+    people: countPeople(faults),
     departures: faults.filter(({ leaver }) => leaver).length,
     ...(values && { cells: frequentCells(faults) }),
     firstAt: new Date(since).toISOString(),
@@ -90,11 +90,11 @@ function frequentCells(faults: readonly NamedFault[]): { cell: string; count: nu
     .slice(0, cellsNamed)
 }
 
-function rowsIn(faults: readonly NamedFault[]): number {
+function countRows(faults: readonly NamedFault[]): number {
   return faults.reduce((all, { times }) => all + times, 0)
 }
 
-function peopleIn(faults: readonly NamedFault[]): number {
+function countPeople(faults: readonly NamedFault[]): number {
   return new Set(
     faults.flatMap(({ connection, identityId }) =>
       identityId === null ? [] : [JSON.stringify([connection, identityId])],

@@ -113,7 +113,7 @@ async function trySend(context: MailingContext, claim: MailClaim, signal: AbortS
 }
 
 function sendingOf(sent: SentMail, unsent: Unsent | null): MailOutcome {
-  return unsent === null || unsent.isTakenByOthers ? { sent, unsent } : { sent: null, unsent }
+  return unsent === null || unsent.isPartlyDelivered ? { sent, unsent } : { sent: null, unsent }
 }
 
 /** The same for a repeated attempt: servers drop what they already have. Another list is another mail. */

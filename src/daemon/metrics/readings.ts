@@ -21,7 +21,7 @@ export type ReadingContext = {
   readonly sync: SyncContext
   readonly queue: { waiting(): Promise<number> }
   readonly schedules: readonly ConnectionSchedule[]
-  readonly leaverBounds: ReadonlyMap<string, number>
+  readonly maxLeaverHours: ReadonlyMap<string, number>
   readonly audit: { trouble(): string | null }
 }
 
@@ -58,7 +58,7 @@ export async function storeReadings(ctx: ReadingContext): Promise<Reading[]> {
 }
 
 async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Reading[]> {
-  const { sync, schedules, leaverBounds } = ctx
+  const { sync, schedules, maxLeaverHours } = ctx
   const { db } = sync.store
   const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
   const problems = await problemCounts(db, { now })
@@ -67,7 +67,7 @@ async function connectionReadings(ctx: ReadingContext, now: Date): Promise<Readi
   const paused = await pausedConnections(db, now)
   const reads = await readTimes(db)
   const open = await openLeavers(db, now)
-  const late = new Map((await lateLeavers(db, { bounds: leaverBounds, now })).map((one) => [one.name, one.people]))
+  const late = new Map((await lateLeavers(db, { bounds: maxLeaverHours, now })).map((one) => [one.name, one.people]))
   return [...sync.connections.keys()].flatMap((connection): Reading[] => {
     const state = states.get(connection)
     const { refused, undelivered } = problems.get(connection) ?? noProblems

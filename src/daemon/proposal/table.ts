@@ -126,9 +126,9 @@ async function readSheetTable(
     signal,
   })
   if (sheet === null) throw new UnclearSheet(name, sheets, help)
-  const usualCells = median(rows.map(({ cells }) => filledCells(cells)))
+  const usualCells = median(rows.map(({ cells }) => countFilledCells(cells)))
   const header = rows.find(({ cells, line }) =>
-    choice.headerLine === undefined ? filledCells(cells) * 2 > usualCells : line >= choice.headerLine,
+    choice.headerLine === undefined ? countFilledCells(cells) * 2 > usualCells : line >= choice.headerLine,
   )
   const width = header?.cells.length ?? 0
   if (header) checkWidth(width, { name, line: header.line })
@@ -229,7 +229,7 @@ function refusal(problem: string, help: string): Failure {
   return new Failure('source_unreadable', `${problem}: ${help}`)
 }
 
-function filledCells(cells: readonly string[]): number {
+function countFilledCells(cells: readonly string[]): number {
   return cells.filter((cell) => cell.trim() !== '').length
 }
 

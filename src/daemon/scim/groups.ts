@@ -166,7 +166,7 @@ function toMembers(value: ScimValue): Member[] {
 }
 
 function memberChange({ verb, target, value }: PatchOperation): MemberChange {
-  const { attribute, filter, sub } = target
+  const { attribute, filter, subAttribute: sub } = target
   if (sub !== null) throw badRequest('invalidPath', 'a member is added and removed as a whole')
   const stated = toMembers(attribute === null ? null : readValue(attribute, value))
   if (verb === 'remove') {

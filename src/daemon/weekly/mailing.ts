@@ -14,7 +14,7 @@ import { weeklyMail } from './mail.ts'
 import { readWeek, type WeekQuery } from './read.ts'
 
 /** What the summary needs. `connections` has all that it may be about, with the schedule by which each is read. */
-type WeeklyContext = Pick<WeekQuery, 'connections' | 'onePerson'> & {
+type WeeklyContext = Pick<WeekQuery, 'connections' | 'connectionsWithoutTwoPeople'> & {
   readonly db: Db
   readonly mails: WeeklyMails
   readonly alerts: Pick<AlertSettings, 'channels' | 'consoleUrl'>
@@ -54,7 +54,7 @@ export async function mailWeekIfDue(context: WeeklyContext, signal: AbortSignal)
   if (!claim) return
   const unsent = signal.aborted ? { failure: '' } : await trySend(context, { claim, slot, signal })
   if (signal.aborted && unsent !== null) return await releaseWeekly(db, claim)
-  if (unsent !== null && !unsent.isTakenByOthers) return await postpone(context, claim, unsent)
+  if (unsent !== null && !unsent.isPartlyDelivered) return await postpone(context, claim, unsent)
   await closeWeekly(db, claim, { failure: unsent?.failure ?? null, now: now() })
 }
 
@@ -67,7 +67,11 @@ async function trySend(context: WeeklyContext, { claim, slot, signal }: Attempt)
   const period = { from: periodStart(claim.before, slot, timeZone), to: slot.startsAt, now: now() }
   try {
     const channel = mailChannel({ mails, alerts })
-    const week = await readWeek(db, { connections: chosen(context), onePerson: context.onePerson, ...period })
+    const week = await readWeek(db, {
+      connections: chosen(context),
+      connectionsWithoutTwoPeople: context.connectionsWithoutTwoPeople,
+      ...period,
+    })
     const mail = weeklyMail(week, {
       ...period,
       timeZone,

@@ -24,7 +24,7 @@ export type WeekQuery = {
   /** The connections, each with the schedule by which it is read; null: only on request. */
   readonly connections: ReadonlyMap<string, Schedule | null>
   /** The connections without the rule of two people. */
-  readonly onePerson: readonly string[]
+  readonly connectionsWithoutTwoPeople: readonly string[]
   readonly from: Date
   readonly to: Date
   readonly now: Date
@@ -53,7 +53,7 @@ const maxSlots = 200
 
 /** The week of each connection, in the order of the query. */
 export async function readWeek(db: Db, query: WeekQuery): Promise<readonly ConnectionWeek[]> {
-  const { now, onePerson } = query
+  const { now, connectionsWithoutTwoPeople } = query
   const names = [...query.connections.keys()]
   const period = { connections: names, from: query.from, to: query.to }
   const counts = byConnection(await weekCounts(db, period))
@@ -66,7 +66,7 @@ export async function readWeek(db: Db, query: WeekQuery): Promise<readonly Conne
   const blocked = await countBlockedPeople(db, { now })
   const open = await openLeavers(db, now)
   const heldBack = await heldBackCounts(db, now)
-  const statements = await openStatements(db, { connections: names, onePerson, now })
+  const statements = await openStatements(db, { connections: names, connectionsWithoutTwoPeople, now })
   const stated = new Map(statements.map((one) => [one.name, one.people]))
   const dueTimes = slotsWithin({ from: query.from, to: query.to, max: maxSlots })
   const weeks: ConnectionWeek[] = []

@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/operation.ts'
-import { writeParameter, writeText } from '../text.ts'
+import { formatParameter, writeParameter } from '../text.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -18,7 +18,7 @@ export function requestPath(
 }
 
 function segment(name: string, value: unknown): string {
-  const text = writeText(value)[0]
+  const text = formatParameter(value)[0]
   if (text === undefined || text === '') throw new TypeError(`the path parameter ${name} is missing`)
   // A proxy would take segments of dots for a step up the path.
   return /^\.+$/.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)

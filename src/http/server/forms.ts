@@ -2,7 +2,7 @@ import { parse } from 'node:querystring'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { refuse } from '../refusal.ts'
-import { expectsList, readText } from '../text.ts'
+import { expectsList, parseParameter } from '../text.ts'
 
 type Entry = ReturnType<FormData['getAll']>[number]
 
@@ -58,7 +58,7 @@ function isBroken(entry: Entry): boolean {
 
 function readEntries(list: z.core.$ZodType, entry: Entry): unknown[] {
   if (typeof entry !== 'string') return [entry]
-  if (!/^\s*[[{]/.test(entry)) return [readText(list, [entry])].flat()
+  if (!/^\s*[[{]/.test(entry)) return [parseParameter(list, [entry])].flat()
   try {
     return [JSON.parse(entry)].flat()
   } catch {

@@ -3,12 +3,12 @@ import type { z } from 'zod'
 import type { Operation } from '../../contract/operation.ts'
 import { describeIssues, inPlainWords } from '../issues.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import { type AddressText, expectsList, expectsObjects, readText } from '../text.ts'
+import { expectsList, expectsObjectList, parseParameter, type UrlText } from '../text.ts'
 
 /** The parsed parts of a request. */
 export type Input = { params?: unknown; query?: unknown; body?: unknown }
 
-type Texts = Readonly<Record<string, AddressText | undefined>>
+type Texts = Readonly<Record<string, UrlText | undefined>>
 
 /** The parsed `params`, `query` and `body` of a request. Throws the operation's refusal of an invalid request. */
 export function readInput(operation: Operation, request: FastifyRequest): Input {
@@ -39,17 +39,17 @@ function namedTexts(schema: z.ZodObject, texts: Texts): Record<string, unknown> 
   const values: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(schema.shape)) {
     const text = texts[name]
-    if (text !== undefined) values[name] = readText(field, text)
+    if (text !== undefined) values[name] = parseParameter(field, text)
   }
   return values
 }
 
 /** The query with the objects of its lists: `list[0][name]=x` is the property `name` of the first one. */
 function withObjects({ shape }: z.ZodObject, texts: Texts): Texts {
-  const lists = Object.keys(shape).filter((name) => expectsObjects(shape[name]))
+  const lists = Object.keys(shape).filter((name) => expectsObjectList(shape[name]))
   if (lists.length === 0) return texts
   const rest: [string, Texts[string]][] = []
-  const byList = new Map<string, Map<number, Map<string, AddressText>>>()
+  const byList = new Map<string, Map<number, Map<string, UrlText>>>()
   for (const [received, text = ''] of Object.entries(texts)) {
     const [, name = '', index, property = ''] = /^(\w+)\[(\d{1,3})\]\[(\w+)\]$/.exec(received) ?? []
     if (!lists.includes(name)) rest.push([received, text])
@@ -59,7 +59,7 @@ function withObjects({ shape }: z.ZodObject, texts: Texts): Texts {
         .getOrInsertComputed(Number(index), () => new Map())
         .set(property, text)
   }
-  const objects = [...byList].map(([name, list]): [string, AddressText] => [
+  const objects = [...byList].map(([name, list]): [string, UrlText] => [
     name,
     [...list].sort(([one], [other]) => one - other).map(([, properties]) => Object.fromEntries(properties)),
   ])
@@ -77,7 +77,7 @@ function withListNames({ shape }: z.ZodObject, texts: Texts): Texts {
   for (const [received, text] of Object.entries(texts)) {
     const name = nameOf(received)
     const before = named.get(name)
-    named.set(name, before === undefined ? text : ([before, text ?? []].flat() as readonly AddressText[]))
+    named.set(name, before === undefined ? text : ([before, text ?? []].flat() as readonly UrlText[]))
   }
   return Object.fromEntries(named)
 }

@@ -56,21 +56,21 @@ export type ConditionSettings = {
    * By connection, the maximum number of hours until the platform acknowledges a departure. Connections without a limit have no late
    * leavers.
    */
-  readonly leaverBounds: ReadonlyMap<string, number>
+  readonly maxLeaverHours: ReadonlyMap<string, number>
   /** How many people of a connection may have another status on the platform than HR's data implies. Default: none. */
   readonly maxNotEffective?: number
   /** After how many nights in which HR states a person as employed, whom an operator states as left, that is an alert. Default: 3. */
   readonly contradictedNights?: number
   /** The connections without the rule of two people. Default: none. */
-  readonly onePerson?: readonly string[]
+  readonly connectionsWithoutTwoPeople?: readonly string[]
   /** The lists of accounts of the configuration. */
   readonly directories?: readonly string[]
   /** How many enabled accounts of leavers, or of people whom HR does not know, a directory may have. Default: none. */
   readonly maxGhosts?: number
   /** The connections whose faults are mailed to HR. Default: none. */
-  readonly mailed?: readonly string[]
+  readonly connectionsWithHrMails?: readonly string[]
   /** The connections that the weekly summary is about. Default: none. */
-  readonly summarized?: readonly string[]
+  readonly connectionsWithWeeklyMails?: readonly string[]
   readonly now: Date
 }
 

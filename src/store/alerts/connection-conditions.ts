@@ -123,12 +123,12 @@ export async function paused(
  * mail has listed. Only such a mail has a time to retry; one that some recipients refused does not.
  */
 export async function hrMail(db: Db, settings: ConditionSettings): Promise<Condition[]> {
-  const { mailed = [], overdueMinutes, now } = settings
+  const { connectionsWithHrMails = [], overdueMinutes, now } = settings
   const { rows } = await sql<{ connection: string; since: Date; failure: string; isSent: boolean }>`
     select distinct fault.connection, mail.failing_since as since, mail.last_failure as failure, mail.retry_at is null as "isSent"
     from hand_over_mails mail, ${selectFaultsForHr(now)}
       and (mail.retry_at is null or fault.mailed_at is null) and mail.failing_since <= ${new Date(now.getTime() - overdueMinutes * minuteMs)}
-      and mail.last_failure is not null and fault.connection = any(${mailed})`.execute(db)
+      and mail.last_failure is not null and fault.connection = any(${connectionsWithHrMails})`.execute(db)
   const ofHr = rows.map(
     ({ connection, since, failure, isSent }): Condition => ({
       ...{ connection, kind: 'hr_mail', code: null, since, people: null, leavers: null, runId: null },
@@ -143,10 +143,10 @@ export async function hrMail(db: Db, settings: ConditionSettings): Promise<Condi
 /** The first connection of the weekly summary that has no such alert yet, while the summary does not reach everybody for too long. */
 async function weeklyMail(
   db: Db,
-  { summarized = [], overdueMinutes, now }: ConditionSettings,
+  { connectionsWithWeeklyMails = [], overdueMinutes, now }: ConditionSettings,
   alerted: ReadonlySet<string>,
 ): Promise<Condition[]> {
-  const connection = summarized.find((name) => !alerted.has(name))
+  const connection = connectionsWithWeeklyMails.find((name) => !alerted.has(name))
   if (connection === undefined) return []
   const before = new Date(now.getTime() - overdueMinutes * minuteMs)
   const { rows } = await sql<{ since: Date; failure: string; isSent: boolean }>`

@@ -91,12 +91,12 @@ export async function foreign(db: Db, { connections }: ConditionSettings): Promi
 }
 
 /** Departures that the platform has not acknowledged in time, for any reason. */
-export async function leaverLate(db: Db, { leaverBounds, now }: ConditionSettings): Promise<Condition[]> {
-  return (await lateLeavers(db, { bounds: leaverBounds, now })).map(({ name, people, since, runId }) => ({
+export async function leaverLate(db: Db, { maxLeaverHours, now }: ConditionSettings): Promise<Condition[]> {
+  return (await lateLeavers(db, { bounds: maxLeaverHours, now })).map(({ name, people, since, runId }) => ({
     connection: name,
     kind: 'leaver_late',
     code: null,
-    reason: `${peopleText({ people, leavers: 0 })} left, and the platform has not acknowledged it within ${pluralize(leaverBounds.get(name) ?? 0, 'hour')}`,
+    reason: `${peopleText({ people, leavers: 0 })} left, and the platform has not acknowledged it within ${pluralize(maxLeaverHours.get(name) ?? 0, 'hour')}`,
     since,
     people,
     leavers: people,

@@ -30,8 +30,8 @@ export type Attempt = Endpoint & {
   readonly closedIds: string[]
   /** Failures of requests, or items of an answer, about a single person. */
   readonly failedAlone: Map<string, Stop>
-  /** The people who are closed as undelivered if the platform fails on them; null: nobody. */
-  closable: Closable | null
+  /** Which people are closed as undelivered if the platform fails on them; null: nobody. */
+  closingRule: ClosingRule | null
   /** How many people it has closed as undelivered. */
   undelivered: number
   /** A request may have reached the platform, or still may, and its outcome is unknown. */
@@ -48,7 +48,7 @@ export type Attempt = Endpoint & {
  * Who of a batch may be closed as undelivered if the platform fails on them in this attempt too. `canCloseAnyone`: the batch has failed for
  * long, so everybody may. `closedBefore`: the keys of those whom an earlier run has closed; they may in any case.
  */
-export type Closable = { readonly canCloseAnyone: boolean; readonly closedBefore: ReadonlySet<string> }
+export type ClosingRule = { readonly canCloseAnyone: boolean; readonly closedBefore: ReadonlySet<string> }
 
 /** A record as JSON, with the fields that are needed without parsing it. */
 export type RecordText = { readonly identityId: string; readonly separatedAt: string | null; readonly json: string }
@@ -81,7 +81,7 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     recordedCount: 0,
     closedIds: [],
     failedAlone: new Map(),
-    closable: null,
+    closingRule: null,
     undelivered: 0,
     uncertain: false,
     hasCleared: false,

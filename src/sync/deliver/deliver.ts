@@ -48,7 +48,7 @@ import { deletePeople } from './one-by-one.ts'
 import { deliverSession } from './session.ts'
 import { markOvertaken } from './takeovers.ts'
 import { resolveUncertain } from './uncertain.ts'
-import { closablePeople, closeUndelivered } from './undelivered.ts'
+import { closeUndelivered, readClosingRule } from './undelivered.ts'
 
 /** How long a batch of an unknown connection waits for a process that knows it; multiplied by the attempts so far. */
 const unknownPauseMs = 10_000
@@ -128,7 +128,7 @@ async function loadPending(attempt: Attempt): Promise<readonly PendingChange[]> 
   attempt.read = read
   attempt.pending = pending.length
   attempt.leavers = new Set(leavers.map(({ identityId }) => identityId))
-  attempt.closable = await closablePeople(
+  attempt.closingRule = await readClosingRule(
     attempt,
     pending.map(({ identityId }) => identityId),
   )

@@ -8,7 +8,7 @@ import { isOverdue, knownUndelivered, markUndeliveredInDoubt } from '../../store
 import { waitingRunsOf } from '../../store/runs/runs.ts'
 import { classifyAnswer, mayBeCausedByRequest, type Stop } from '../rate-limit/classify-answers.ts'
 import { request, requireRecords } from '../target/endpoint.ts'
-import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
+import { type Attempt, type ClosingRule, saveOutcomes } from './attempt.ts'
 
 /**
  * How often a batch must have failed before people are closed for the first time; those whom an earlier run closed may be closed again after
@@ -17,10 +17,10 @@ import { type Attempt, type Closable, saveOutcomes } from './attempt.ts'
 const minFailures = 3
 
 /**
- * Who may be closed if the platform fails on them again. Null: nobody. Nobody may be closed unless the platform answers a small request
- * now: if it is unreachable, the failure is not about a person.
+ * Which people may be closed if the platform fails on them again. Null: nobody. Nobody may be closed unless the platform answers a small
+ * request now: if it is unreachable, the failure is not about a person.
  */
-export async function closablePeople(attempt: Attempt, identityIds: readonly string[]): Promise<Closable | null> {
+export async function readClosingRule(attempt: Attempt, identityIds: readonly string[]): Promise<ClosingRule | null> {
   const { ctx, claim } = attempt
   if (claim.failures === 0) return null
   const { connection, hasProblems } = claim
@@ -44,33 +44,33 @@ async function isAnswering(attempt: Attempt): Promise<boolean> {
 }
 
 /**
- * Closes the people on whom the platform has failed for too long. Returns what stopped the attempt if somebody is still due. While
+ * Closes the people on whom the platform has failed for too long. Returns why the attempt stopped if somebody is still due. While
  * deliveries of the batch still succeed, only people whom an earlier run has closed are closed again: further attempts divide the failing
  * requests until they contain one person each.
  */
 export async function closeUndelivered(attempt: Attempt, stop: Stop | null): Promise<Stop | null> {
-  if (stop === null || attempt.closable === null) return stop
-  const failed = attempt.claim.kind === 'session' ? await failedSet(attempt, stop) : failedPeople(attempt)
-  if (failed.size === 0) return stop
-  const outcomes = [...failed].map(([identityId, { status, code, message }]): PersonOutcome => {
+  if (stop === null || attempt.closingRule === null) return stop
+  const toClose = attempt.claim.kind === 'session' ? await recordsToClose(attempt, stop) : peopleToClose(attempt)
+  if (toClose.size === 0) return stop
+  const outcomes = [...toClose].map(([identityId, { status, code, message }]): PersonOutcome => {
     return { identityId, state: 'problem', answer: { status, code, message } }
   })
   const { ctx, claim } = attempt
-  attempt.undelivered = failed.size
-  await markUndeliveredInDoubt(ctx.store.db, claim, { identityIds: [...failed.keys()], now: ctx.now() })
+  attempt.undelivered = toClose.size
+  await markUndeliveredInDoubt(ctx.store.db, claim, { identityIds: [...toClose.keys()], now: ctx.now() })
   await saveOutcomes(attempt, outcomes, ctx.now())
   return attempt.pending === 0 ? null : stop
 }
 
-function failedPeople({ closable, failedAlone, recordedCount, closedIds }: Attempt): ReadonlyMap<string, Stop> {
+function peopleToClose({ closingRule, failedAlone, recordedCount, closedIds }: Attempt): ReadonlyMap<string, Stop> {
   const isClosable = (identityId: string) =>
-    closable?.closedBefore.has(identityId) || (closable?.canCloseAnyone && recordedCount === 0)
+    closingRule?.closedBefore.has(identityId) || (closingRule?.canCloseAnyone && recordedCount === 0)
   const closed = new Set(closedIds)
   return new Map([...failedAlone].filter(([identityId]) => isClosable(identityId) && !closed.has(identityId)))
 }
 
-/** A session fails as a whole. It is closed only if another run waits, which may bring a set that the platform takes. */
-async function failedSet(attempt: Attempt, stop: Stop): Promise<ReadonlyMap<string, Stop>> {
+/** A session fails as a whole. It is closed only if another run waits, because that run may bring a set of records that the platform accepts. */
+async function recordsToClose(attempt: Attempt, stop: Stop): Promise<ReadonlyMap<string, Stop>> {
   const { ctx, claim, read, closedIds } = attempt
   if (!mayBeCausedByRequest(stop) || (await waitingRunsOf(ctx.store.db, claim.connection)).length === 0)
     return new Map()

@@ -46,7 +46,7 @@ async function openPeople(known: Readonly<Record<string, readonly IdentityRecord
   const connections = new Map(Object.keys(known).map((name) => [name, {}]))
   // What finding people needs of the contexts is the store and the names of the connections.
   const sync = { store, connections, now: () => new Date() } as unknown as SyncContext
-  const monitored = { connections: [], sources: [], leaverBounds: new Map() }
+  const monitored = { connections: [], sources: [], maxLeaverHours: new Map() }
   const caller = machineCaller('ana')
   const context = { sync, monitored, caller, actor: { by: 'ana', principal: 'machine' } }
   const calls = localCalls(peopleOperations, peopleHandlers, context)

@@ -73,7 +73,7 @@ async function open(settings: AlertSettings, { at, testDatabase, connections = [
   const context = {
     db: store.db,
     settings,
-    monitored: { connections, sources: [], leaverBounds: new Map<string, number>() },
+    monitored: { connections, sources: [], maxLeaverHours: new Map<string, number>() },
     events: silentEvents((event) => reported.push(event)),
     now: () => new Date(clock.now),
   }

@@ -43,7 +43,7 @@ function open(...channels: ChannelSettings[]) {
   const context = {
     db: store.db,
     settings: { ...quietAlerts, channels },
-    monitored: { connections: names, sources: [], leaverBounds: new Map<string, number>() },
+    monitored: { connections: names, sources: [], maxLeaverHours: new Map<string, number>() },
     events: silentEvents((event) => reported.push(event)),
     now: () => new Date(clock.now),
   }

@@ -71,7 +71,7 @@ test.each([
   ['a week', 36, '2026-11-13T12:00:00.000Z'],
   ['as long as a source', 240, '2026-11-10T12:00:00.000Z'],
 ])('an identity system may be silent for %s', (_what, freshHours, requestedSince) => {
-  const monitored = { connections: ['acme'], sources: [], pushed: ['acme'], leaverBounds: new Map() }
+  const monitored = { connections: ['acme'], sources: [], scimConnections: ['acme'], maxLeaverHours: new Map() }
   const limits = { overdueMinutes: 60, pausedHours: 24, maxNotEffective: 0, contradictedNights: 3, maxGhosts: 0 }
 
   const { pushed } = conditionSettings(monitored, { ...limits, freshHours }, new Date('2026-11-20T12:00:00.000Z'))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AlertLink } from '../../../src/daemon/alerts/links.ts'
 import { postingSender } from '../../../src/daemon/alerts/posting.ts'
-import type { Notice, PostedChannel } from '../../../src/daemon/config/channel.ts'
+import type { ChatOrIncidentChannel, Message } from '../../../src/daemon/config/channel.ts'
 import { conditionKinds } from '../../../src/store/alerts/condition.ts'
 import { secretText, slackChannel } from '../../helpers/alert-settings.ts'
 import { cleared, groupNotice, raised, testNotice } from '../../helpers/notices.ts'
@@ -18,11 +18,11 @@ const page = 'https://rollcall.example/runs/r1/decision'
 const linkOf: AlertLink = () => page
 const { id } = raised().alert
 
-function channelOf(type: PostedChannel['type'], url: string, key: string | null): PostedChannel {
+function channelOf(type: ChatOrIncidentChannel['type'], url: string, key: string | null): ChatOrIncidentChannel {
   return slackChannel(url, { type, key: key === null ? null : secretText(key) })
 }
 
-async function send(channel: PostedChannel, notice: Notice, links: AlertLink = linkOf) {
+async function send(channel: ChatOrIncidentChannel, notice: Message, links: AlertLink = linkOf) {
   await using sender = postingSender(channel, { name: 'one', linkOf: links, timeoutMs: 30_000 })
   return await sender.send(notice, new AbortController().signal)
 }

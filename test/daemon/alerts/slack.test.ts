@@ -7,13 +7,13 @@ import { alertLinks } from '../../../src/daemon/alerts/links.ts'
 import { postingSender } from '../../../src/daemon/alerts/posting.ts'
 import { slackMessage } from '../../../src/daemon/alerts/slack.ts'
 import { noticeText } from '../../../src/daemon/alerts/text.ts'
-import type { PostedChannel } from '../../../src/daemon/config/channel.ts'
+import type { ChatOrIncidentChannel } from '../../../src/daemon/config/channel.ts'
 import { secretText, slackChannel } from '../../helpers/alert-settings.ts'
 import { raised } from '../../helpers/notices.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
 import { serveRaw } from '../../http/raw-server.ts'
 
-type Options = Partial<PostedChannel> & {
+type Options = Partial<ChatOrIncidentChannel> & {
   timeoutMs?: number
   signal?: AbortSignal
   resolve?: Parameters<typeof postingSender>[1]['resolve']

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { smtpSender } from '../../../src/daemon/alerts/smtp.ts'
-import type { Notice, SmtpChannel } from '../../../src/daemon/config/channel.ts'
+import type { Message, SmtpChannel } from '../../../src/daemon/config/channel.ts'
 import { secretText, smtpChannel } from '../../helpers/alert-settings.ts'
 import { cleared, groupNotice, raised } from '../../helpers/notices.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
@@ -9,7 +9,7 @@ import { type Certificates, makeCertificates } from '../../helpers/sources/hr-se
 import { Refusal, startMailServer } from '../../helpers/sources/mail-server.ts'
 import { serveRaw } from '../../http/raw-server.ts'
 
-type Options = Partial<SmtpChannel> & { timeoutMs?: number; signal?: AbortSignal; notice?: Notice }
+type Options = Partial<SmtpChannel> & { timeoutMs?: number; signal?: AbortSignal; notice?: Message }
 
 async function send(port: number, { timeoutMs = 30_000, signal, notice = raised(), ...settings }: Options = {}) {
   await using sender = smtpSender(smtpChannel(port, settings), { name: 'mail', linkOf: () => null, timeoutMs })
@@ -134,7 +134,7 @@ describe('a mail server', () => {
     const unsent = await send(server.port)
 
     expect(unsent?.failure).toBe(`127.0.0.1:${server.port} ${expected}`)
-    expect(unsent?.isTakenByOthers).toBeUndefined()
+    expect(unsent?.isPartlyDelivered).toBeUndefined()
     expect(server.received).toEqual([])
   })
 

@@ -63,7 +63,7 @@ const contextOf = ({ sync }: World): ControlContext => ({
   audit: { seal: unused, verify: unused, replaceKey: unused, trouble: unused },
   schedules: [],
   alerts: quietAlerts,
-  monitored: { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() },
+  monitored: { connections: ['acme'], sources: [], maxLeaverHours: new Map<string, number>() },
   about: { version: '0', daemon: null, configuration: '', database: '', queue: '', platform: '' },
   signal: new AbortController().signal,
 })

@@ -26,7 +26,7 @@ test('the report lists the departures of accepted plans, and counts who left, wh
   })
 
   const period = { from: '2026-11-01', to: '2026-11-30', values: false }
-  const report = await leaverReport({ sync: world.sync, monitored: { leaverBounds: new Map() } }, period)
+  const report = await leaverReport({ sync: world.sync, monitored: { maxLeaverHours: new Map() } }, period)
 
   expect([worse.state, held.state]).toEqual(['held', 'held'])
   expect(report.leavers.map(({ identityId, state }) => [identityId, state])).toEqual([
@@ -41,7 +41,7 @@ test('the report ends today where the source is, if that is later than in UTC', 
   await using world = await openWorld({ client, feed: { timeZone: 'Australia/Sydney' } })
   world.clock.now = new Date('2026-11-20T20:00:00.000Z')
   const wanted = { from: '2026-11-01', values: false }
-  const report = await leaverReport({ sync: world.sync, monitored: { leaverBounds: new Map() } }, wanted)
+  const report = await leaverReport({ sync: world.sync, monitored: { maxLeaverHours: new Map() } }, wanted)
 
   expect(report.to).toBe('2026-11-21')
 })

@@ -30,7 +30,7 @@ async function open() {
   const { db } = world.sync.store
   const unable = () => Promise.reject(new Error('no key here'))
   const source = { connection: 'acme', mode: 'snapshot', isFile: true, schedule } as const
-  const monitored = { connections: ['acme'], sources: [source], leaverBounds: new Map<string, number>() }
+  const monitored = { connections: ['acme'], sources: [source], maxLeaverHours: new Map<string, number>() }
   const control = localControl({
     sync: world.sync,
     caller: machineCaller('ana'),

@@ -50,7 +50,7 @@ async function openHeldPlan() {
       audit: { trouble: () => null, seal: async () => {}, verify: none, replaceKey: none },
       schedules: [],
       alerts: quietAlerts,
-      monitored: { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() },
+      monitored: { connections: ['acme'], sources: [], maxLeaverHours: new Map<string, number>() },
       about: { version: '1.2.3', daemon: null, configuration: '', database: '', queue: '', platform: '' },
       caller: { ...machineCaller('ana'), role },
       signal: new AbortController().signal,

@@ -44,7 +44,7 @@ async function openWith({ schedules = [], ...more }: Opening) {
     verify: () => Promise.reject(new Error('no key here')),
     replaceKey: () => Promise.reject(new Error('no key here')),
   }
-  const monitored = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
+  const monitored = { connections: ['acme'], sources: [], maxLeaverHours: new Map<string, number>() }
   const around = { schedules, alerts: quietAlerts, monitored }
   const controlOf = (caller: Caller) => localControl({ sync: world.sync, caller, audit, ...around, about, signal })
   const control = controlOf(machineCaller('ana'))

@@ -78,8 +78,13 @@ describe.each(databases)('mails to HR on $name', ({ createDatabase }) => {
       /** The alerts about mails to HR at this hour. */
       alertsAt: async (dayOfMonth: number, hour: number, mailed = ['acme']) => {
         const now = new Date(Date.UTC(2026, 11, dayOfMonth, hour))
-        const limits = { overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness: [] }
-        const all = await conditions(context.db, { connections: ['acme'], mailed, ...limits, now })
+        const limits = { overdueMinutes: 60, pausedHours: 24, maxLeaverHours: new Map(), freshness: [] }
+        const all = await conditions(context.db, {
+          connections: ['acme'],
+          connectionsWithHrMails: mailed,
+          ...limits,
+          now,
+        })
         return all.filter(({ kind }) => kind === 'hr_mail')
       },
       /** What is known of the mails. */

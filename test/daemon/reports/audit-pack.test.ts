@@ -40,7 +40,7 @@ async function packOf({ sync }: World, { afterSeal, ...period }: PackOptions): P
     await signPending(sync.store.db, { key, kept: null, now: sync.now() })
     await afterSeal?.()
   }
-  const context = { sync, monitored: { leaverBounds: new Map() }, audit: { seal } }
+  const context = { sync, monitored: { maxLeaverHours: new Map() }, audit: { seal } }
   const { body } = (await leaverHandlers.packLeavers(
     context as never,
     { query: { ...period, values: false } } as never,

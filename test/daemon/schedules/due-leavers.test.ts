@@ -5,7 +5,7 @@ import { endedOrHeldRunIds, followAndReport } from '../../../src/cli/session/fol
 import type { Session } from '../../../src/cli/session/session.ts'
 import { assemble } from '../../../src/daemon/assembly.ts'
 import { loadConfig } from '../../../src/daemon/config/load-config.ts'
-import { controlContext } from '../../../src/daemon/control-context.ts'
+import { createControlContext } from '../../../src/daemon/control-context.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
 import { startWork } from '../../../src/daemon/work.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
@@ -61,7 +61,7 @@ test('without a daemon, a command sends the leaving dates that are due, also of 
   )
   await using _work = await startWork(assembly)
   const { signal } = new AbortController()
-  const control = localControl(controlContext(assembly, { daemon: null, signal }))
+  const control = localControl(createControlContext(assembly, { daemon: null, signal }))
   const results: unknown[] = []
   const output = {
     quiet: true,
@@ -73,7 +73,7 @@ test('without a daemon, a command sends the leaving dates that are due, also of 
   const endedOrHeldBefore = await endedOrHeldRunIds(session, 'acme')
   const run = await control.startRun({ params: { connection: 'acme' }, body: {} })
 
-  const exit = await followAndReport(session, run, 60, { endedOrHeldBefore: endedOrHeldBefore })
+  const exit = await followAndReport(session, run, 60, { endedOrHeldBefore })
 
   expect([first.exit, exit]).toEqual([0, 66])
   expect(await leavingDate()).toBe(`${tomorrow}T00:00:00.000Z`)

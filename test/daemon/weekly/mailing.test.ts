@@ -56,7 +56,7 @@ describe.each(databases)('the weekly summary on $name', ({ createDatabase }) => 
       mails: settings,
       alerts: { ...quietAlerts, channels: [smtpChannel(server.port, { to: ['ops@acme.example'] })] },
       connections: new Map([['acme', nightly]]),
-      onePerson: [],
+      connectionsWithoutTwoPeople: [],
       events: silentEvents(),
       now: () => world.clock.now,
     }
@@ -70,8 +70,13 @@ describe.each(databases)('the weekly summary on $name', ({ createDatabase }) => 
       },
       alertsAt: async (dayOfMonth: number, hour: number) => {
         const now = new Date(Date.UTC(2026, 11, dayOfMonth, hour))
-        const limits = { overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness: [] }
-        const all = await conditions(context.db, { connections: ['acme'], summarized: ['acme'], ...limits, now })
+        const limits = { overdueMinutes: 60, pausedHours: 24, maxLeaverHours: new Map(), freshness: [] }
+        const all = await conditions(context.db, {
+          connections: ['acme'],
+          connectionsWithWeeklyMails: ['acme'],
+          ...limits,
+          now,
+        })
         return all.filter(({ kind }) => kind === 'hr_mail')
       },
       [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -166,7 +171,7 @@ describe.each(databases)('the weekly summary on $name', ({ createDatabase }) => 
     )
     const period = { from: new Date('2026-12-07T06:00:00Z'), to: new Date('2026-12-14T06:00:00Z') }
 
-    const reading = readWeek(at.context.db, { connections, onePerson: [], ...period, now: period.to })
+    const reading = readWeek(at.context.db, { connections, connectionsWithoutTwoPeople: [], ...period, now: period.to })
     const [week, longestMs] = await Promise.all([reading, longestTurnMs(reading)])
 
     expect(week.map(({ readings }) => readings?.due)).toEqual(week.map(() => 168))

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Operation } from '../../../src/contract/operation.ts'
-import { readText } from '../../../src/http/text.ts'
+import { parseParameter } from '../../../src/http/text.ts'
 import { refusalOfUnknown } from '../../../src/platform/core/unimplemented.ts'
 import type { Badness, Case } from './bad-cases.ts'
 import { fixtureOf } from './fixtures/areas.ts'
@@ -99,7 +99,7 @@ function idCases(world: World, named: NamedOperation): (Case & { readonly isMalf
     const prefix = prefixOf(field)
     const texts = [...unlikelyIds, ...(prefix ? unlikelyKeys.map((key) => `${prefix}${key}`) : [])]
     return texts.flatMap((text) => {
-      const isMalformed = !field.safeParse(readText(field, text)).success
+      const isMalformed = !field.safeParse(parseParameter(field, text)).success
       if (!isMalformed && chosen.includes(name)) return []
       const expected = [isMalformed ? 400 : absentStatus(named.operation)]
       const call = validCall(named, world.mine.things)

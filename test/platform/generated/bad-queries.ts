@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Operation } from '../../../src/contract/operation.ts'
-import { readText } from '../../../src/http/text.ts'
+import { parseParameter } from '../../../src/http/text.ts'
 import { isFull } from '../../helpers/tier.ts'
 import type { Badness, Case } from './bad-cases.ts'
 import { exampleOf } from './example.ts'
@@ -101,7 +101,7 @@ function judged(
   { name, field, text }: { name: string; field: z.ZodType; text: string },
 ): Case[] {
   if (name === 'cursor' && isList(named)) return [withQuery(world, named, `cursor=${text}`, [400])]
-  const value = readText(field, takesList(field) ? [decoded(text)] : decoded(text))
+  const value = parseParameter(field, takesList(field) ? [decoded(text)] : decoded(text))
   const isAllowed = field.safeParse(value).success
   if (isAllowed && !isReading(named.operation)) return []
   const expected = isAllowed ? answersToGoodQueries(named.operation) : [400]

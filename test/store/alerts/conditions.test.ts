@@ -30,7 +30,14 @@ describe.each(databases)('conditions on $name', ({ createDatabase }) => {
   })
 
   const look = (connections: readonly string[] = ['acme', 'beta'], freshness: readonly Freshness[] = []) =>
-    conditions(store.db, { connections, overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness, now })
+    conditions(store.db, {
+      connections,
+      overdueMinutes: 60,
+      pausedHours: 24,
+      maxLeaverHours: new Map(),
+      freshness,
+      now,
+    })
   const run = (options: Parameters<typeof storeRun>[1]) => storeRun(store.db, options)
   const batch = (options: Parameters<typeof storeBatch>[1]) => storeBatch(store.db, options)
   const block = (connection: string) =>
@@ -549,7 +556,7 @@ describe.each(databases)('conditions on $name', ({ createDatabase }) => {
     }
     const stale = async () => {
       const pushed = [{ connection: 'acme', requestedSince: ago(168 * hour) }]
-      const settings = { connections: ['acme'], overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map() }
+      const settings = { connections: ['acme'], overdueMinutes: 60, pausedHours: 24, maxLeaverHours: new Map() }
       return await conditions(store.db, { ...settings, freshness: [], pushed, now })
     }
 

@@ -230,7 +230,7 @@ describe.each(databases)('claims on $name', ({ createDatabase }) => {
         overdueMinutes: 60,
         pausedHours: 24,
         freshness: [],
-        leaverBounds: new Map(),
+        maxLeaverHours: new Map(),
       }
       const current = await conditions(db, { ...settings, now: at(seconds) })
       return current.map(({ kind, reason, runId, people, since }) => ({ kind, reason, runId, people, since }))

@@ -143,7 +143,7 @@ test('an unreadable departure stays listed when its values are removed, until th
   const blockedPeople = async () =>
     (
       await conditions(db, {
-        ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() },
+        ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map() },
         now: world.clock.now,
       })
     ).filter(({ kind }) => kind === 'blockedPeople')

@@ -151,7 +151,7 @@ async function open(people: readonly HrPerson[], list: List) {
     failure: async () => (await findComparison(db, comparisonOfDirectory('accounts')))?.failure ?? null,
     alerts: async (maxGhosts = 0) => {
       const settings = { connections: ['acme'], directories: ['accounts'], maxGhosts, now: world.clock.now }
-      const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+      const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map() }
       const { current } = await findConditions(db, { ...settings, ...others })
       return current
         .filter(({ kind }) => kind === 'directory')

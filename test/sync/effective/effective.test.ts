@@ -526,7 +526,7 @@ describe('a comparison', () => {
 /** The alerts about comparisons this number of hours after a time. */
 async function alertsAfter({ world }: Opened, at: number, hours: number) {
   const settings = { connections: ['acme', 'laptops'], maxNotEffective: 0, now: new Date(at + hours * 3600_000) }
-  const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+  const others = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map() }
   const { current } = await findConditions(world.sync.store.db, { ...settings, ...others })
   return current.filter(({ kind }) => kind === 'not_effective')
 }

@@ -39,7 +39,7 @@ async function tick(world: World, instant: string): Promise<void> {
 }
 
 async function alerts({ sync, clock }: World) {
-  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map(), now: clock.now }
+  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map(), now: clock.now }
   return await conditions(sync.store.db, { connections: ['acme'], ...settings })
 }
 

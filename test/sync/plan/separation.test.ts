@@ -50,7 +50,7 @@ async function open(connection: Partial<SyncConnection> = { guards: noLimits }) 
   }
   const world = await openWorld({ client, connection })
   const about = { version: '1.2.3', daemon: null, configuration: '', database: '', queue: '', platform: '' }
-  const monitored = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
+  const monitored = { connections: ['acme'], sources: [], maxLeaverHours: new Map<string, number>() }
   const audit = {
     trouble: () => null,
     seal: () => Promise.reject(new Error('no key here')),
@@ -95,7 +95,7 @@ const look = ({ sync, clock }: World) =>
     connections: ['acme'],
     overdueMinutes: 60,
     pausedHours: 24,
-    leaverBounds: new Map(),
+    maxLeaverHours: new Map(),
     freshness: [],
     now: clock.now,
   })

@@ -101,7 +101,7 @@ describe.each(databases)('an approval on $name', ({ createDatabase }) => {
         connections: ['acme'],
         overdueMinutes: 60,
         pausedHours: 24,
-        leaverBounds: new Map(),
+        maxLeaverHours: new Map(),
         freshness: [],
         linkOf: () => null,
         now: world.clock.now,

@@ -150,7 +150,7 @@ describe.each(databases)('a part of a held plan on $name', ({ createDatabase }) 
     await world.drain()
 
     const alerts = await runFailed(world.sync.store.db, {
-      ...{ overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map(), connections: ['acme'] },
+      ...{ overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map(), connections: ['acme'] },
       now: world.clock.now,
     })
 

@@ -37,7 +37,7 @@ async function open(later: Partial<World['connection']> = {}) {
 }
 
 async function alerts(world: World, contradictedNights?: number) {
-  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map() }
   const settings = { ...none, connections: ['acme'], now: world.clock.now, contradictedNights }
   return (await conditions(world.sync.store.db, settings)).map(({ kind, reason }) => `${kind}: ${reason}`)
 }
@@ -428,7 +428,7 @@ test('every channel gets an emergency, whatever its connections and kinds', asyn
   await stateDeparture(sync, { ...ana, identityId: 'E0003', emergency: true })
   await stateDeparture(sync, { ...ana, identityId: 'E0004' })
   const channels = [{ name: 'elsewhere', connections: ['other'], kinds: ['stale' as const] }]
-  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map(), now: clock.now }
+  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map(), now: clock.now }
   await recordConditions(sync.store.db, await conditions(sync.store.db, { ...settings, connections: ['acme'] }), {
     channels,
     now: clock.now,
@@ -453,7 +453,7 @@ test('the alert of an emergency is timed by the emergencies alone', { tags: ['fu
   await stateDeparture(sync, { ...ana, identityId: 'E0003', emergency: true })
   at('20')
   await stateDeparture(sync, { ...ana, identityId: 'E0004' })
-  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map(), now: clock.now }
+  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map(), now: clock.now }
   const current = await conditions(sync.store.db, { ...settings, connections: ['acme'] })
 
   expect(current.map(({ kind, since, code }) => [kind, since.toISOString(), code?.slice(-24)])).toEqual([

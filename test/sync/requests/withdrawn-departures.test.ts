@@ -46,7 +46,7 @@ async function openStated() {
 }
 
 async function alerts({ sync, clock }: World): Promise<string[]> {
-  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map() }
   const settings = { ...none, connections: ['acme'], now: clock.now }
   return (await conditions(sync.store.db, settings)).map(({ kind, reason }) => `${kind}: ${reason}`)
 }
@@ -159,9 +159,9 @@ test('an alert counts each person once, and a change of a departure from when it
   await using opened = await openStated()
   const { world, sync } = opened
   const { db } = sync.store
-  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map(), connections: ['acme'] }
-  const current = async (onePerson: string[] = []) => {
-    const all = await conditions(db, { ...none, onePerson, now: world.clock.now })
+  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map(), connections: ['acme'] }
+  const current = async (connectionsWithoutTwoPeople: string[] = []) => {
+    const all = await conditions(db, { ...none, connectionsWithoutTwoPeople, now: world.clock.now })
     return all.find(({ kind }) => kind === 'stated_departures')
   }
   world.clock.now = new Date('2026-11-21T03:00:00.000Z')

@@ -47,7 +47,7 @@ async function passHoursWithRuns(world: World, hours: number): Promise<void> {
 }
 
 async function alertsOf({ sync, clock }: World): Promise<readonly string[]> {
-  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+  const settings = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map() }
   const current = await conditions(sync.store.db, { ...settings, connections: ['acme'], now: clock.now })
   return current.map(({ kind, reason }) => `${kind}: ${reason}`)
 }

@@ -207,7 +207,7 @@ test('a statement that cannot be made raises the alert until one is made within 
   const { db } = world.sync.store
   const alerts = async () => {
     const current = await conditions(db, {
-      ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness: [] },
+      ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, maxLeaverHours: new Map(), freshness: [] },
       now: world.clock.now,
     })
     return current.filter(({ kind }) => kind === 'unaccounted').map(({ runId, reason }) => ({ runId, reason }))

@@ -184,7 +184,7 @@ test('after a restore, an alert asks about a departure that an operator may have
     return ['E0001', 'E0002', 'E0003'].filter((key) => restored.get(key)?.separatedAt)
   }
   const alerts = async () => {
-    const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+    const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map() }
     const settings = { ...none, connections: ['acme'], now: world.clock.now }
     return (await conditions(world.sync.store.db, settings)).map(({ reason }) => reason)
   }
@@ -294,7 +294,7 @@ test('a statement of the backup whose plan was accepted afterwards stays; one wi
   await world.minute()
   await runOfOther(world, people, 'Lead')
   const stated = await listStatedDepartures(world.sync, 'acme')
-  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+  const none = { overdueMinutes: 60, pausedHours: 24, freshness: [], maxLeaverHours: new Map() }
   const alerts = await conditions(world.sync.store.db, { ...none, connections: ['acme'], now: world.clock.now })
   await world.night(people, { asOf: '2026-11-22T01:00:00.000Z' })
 

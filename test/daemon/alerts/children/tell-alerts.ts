@@ -14,7 +14,7 @@ const events = silentEvents(({ event }) => {
 await using alerting = createAlerting({
   db: store.db,
   settings: { ...quietAlerts, channels: [webhookChannel(url, { secret: secretText(secret) })] },
-  monitored: { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() },
+  monitored: { connections: ['acme'], sources: [], maxLeaverHours: new Map<string, number>() },
   events,
   now: () => new Date(),
 })
