@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -65,11 +66,10 @@ describe(`the package (installed by npm: ${unreachable ?? 'below'})`, () => {
   })
 
   test('is what the repository has, file by file', async () => {
-    const { stdout } = await run('git', ['ls-files', 'bin', 'src', 'config', 'docs'], { cwd: root })
-    const tracked = stdout.trim().split('\n')
+    const kept = await keptFiles(['bin', 'src', 'config', 'docs'])
 
     expect(files.filter((path) => path.includes('/')).sort()).toEqual(
-      tracked.filter((path) => !path.endsWith('compose-password')).sort(),
+      kept.filter((path) => !path.endsWith('compose-password')).sort(),
     )
   })
 
@@ -188,6 +188,16 @@ async function whyNoRegistry(): Promise<string | null> {
   } catch (error) {
     return `no registry: ${/npm error (?:code )?(.*)/.exec(String(error))?.[1] ?? 'npm does not run'}`
   }
+}
+
+/** The files of these folders: those that git knows, or all of a copy without a history, as on a machine without git. */
+async function keptFiles(folders: readonly string[]): Promise<string[]> {
+  if (existsSync(join(root, '.git'))) {
+    const { stdout } = await run('git', ['ls-files', ...folders], { cwd: root })
+    return stdout.trim().split('\n')
+  }
+  const found = folders.map(async (folder) => (await filesBelow(join(root, folder))).map((path) => join(folder, path)))
+  return (await Promise.all(found)).flat()
 }
 
 /** How npm is called: the one of the machine, or one of its own on an older Node. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chown, glob, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { chown, glob, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -253,10 +253,31 @@ async function keepFamilyOn(child: ChildProcess, processors: string): Promise<vo
 
 /** The living processes that a server has started for its work; PostgreSQL has one for each connection. */
 async function childrenOf({ pid }: ChildProcess): Promise<number[]> {
+  const all = process.platform === 'linux' ? await processesOfLinux() : await processesOfPs()
+  return all.flatMap(([own, parent, state = 'Z']) =>
+    Number(parent) === pid && !state.startsWith('Z') ? [Number(own)] : [],
+  )
+}
+
+type ProcessWords = readonly [own?: string, parent?: string, state?: string]
+
+// A minimal Linux has no ps.
+async function processesOfLinux(): Promise<ProcessWords[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  // Some have ended since they were listed.
+  const states = await Promise.all(pids.map((own) => readFile(`/proc/${own}/stat`, 'utf8').catch(() => '')))
+  return states.map((text) => {
+    // The name stands in brackets, and may have brackets and blanks itself: "7 (a (b) c) S 1 …".
+    const [, own, state, parent] = /^(\d+) \(.*\) (\S) (\d+)/s.exec(text) ?? []
+    return [own, parent, state]
+  })
+}
+
+async function processesOfPs(): Promise<ProcessWords[]> {
   const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,stat='])
-  return stdout.split('\n').flatMap((line) => {
-    const [own, parent, state = 'Z'] = line.trim().split(/\s+/)
-    return Number(parent) === pid && !state.startsWith('Z') ? [Number(own)] : []
+  return stdout.split('\n').map((line) => {
+    const [own, parent, state] = line.trim().split(/\s+/)
+    return [own, parent, state]
   })
 }
 
