@@ -196,8 +196,8 @@ async function keptFiles(folders: readonly string[]): Promise<string[]> {
     const { stdout } = await run('git', ['ls-files', ...folders], { cwd: root })
     return stdout.trim().split('\n')
   }
-  const found = folders.map(async (folder) => (await filesBelow(join(root, folder))).map((path) => join(folder, path)))
-  return (await Promise.all(found)).flat()
+  const lists = folders.map(async (folder) => (await filesBelow(join(root, folder))).map((path) => join(folder, path)))
+  return (await Promise.all(lists)).flat()
 }
 
 /** How npm is called: the one of the machine, or one of its own on an older Node. */
