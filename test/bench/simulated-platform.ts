@@ -103,10 +103,16 @@ function upsert(connection: string, records: readonly Stored[]) {
   totals.people += records.length
   return records.map((record) => {
     const known = people.get(record.identityId)
-    const stored = { ...known, ...record, separatedAt: record.separatedAt ?? known?.separatedAt ?? null }
+    const stored = { ...known, ...record, separatedAt: dateAfter(known?.separatedAt ?? null, record.separatedAt) }
     people.set(record.identityId, stored)
     return { statusCode: known ? 200 : 201, data: { identityId: stored.identityId, separatedAt: stored.separatedAt } }
   })
+}
+
+/** The leaving date after a record of a batch: null clears it, and another date than the stored one is ignored. */
+function dateAfter(stored: string | null, sent: string | null | undefined): string | null {
+  if (sent === undefined) return stored
+  return sent === null ? null : (stored ?? sent)
 }
 
 /** One person, after a change of these fields if there are any. */
