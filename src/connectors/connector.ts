@@ -131,6 +131,8 @@ export type OpenOptions = {
   readonly signal: AbortSignal
   /** Which of these versions need no reading any more, because their plan was accepted or rejected. */
   readonly findDecided: (versions: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Opens the newest export, also where each one is read: for a preview, which is about what HR exports today. */
+  readonly isNewest?: boolean
   /** Called with a text when the source makes the reader wait. */
   readonly onWait?: (reason: string) => void
 }

@@ -185,7 +185,7 @@ test('the preview says why a run would be held, and of what the changed settings
 test('the preview has room for many guards, now and changed', async () => {
   await writeFile(daemon.file, daemon.text.replace('[Active]', '[Present]'))
   await using window = await openSettings(daemon, { width: 1024 })
-  await window.fill('schedule', atThree)
+  await window.fill('guards', 'pinned: [E1]')
   await window.press('See what changes')
   await window.look('guards')
 
@@ -269,6 +269,7 @@ test('under the rule of two people, a second admin approves the change', async (
   await using two = await openConfiguredDaemon({ more })
   await using ana = await openSettings(two, { token: await two.newToken('ana', 'admin') })
   await ana.fill('schedule', atThree)
+  await ana.fill('leaving', 'status: { column: Status, leftWhen: [Active], employedWhen: [Terminated] }')
   await ana.press('See what changes')
   await ana.press('Propose it to a second admin')
   const own = await textOf(ana.page, '.card.wait')
@@ -276,13 +277,21 @@ test('under the rule of two people, a second admin approves the change', async (
   await using ben = await openSettings(two, { token: await two.newToken('ben', 'admin') })
   const unsaved = await two.config()
   await ben.look('waiting')
+  await ben.press('See what it does')
+  const effect = await textOf(ben.page, 'main')
+  await ben.look('effect')
   await ben.press('Approve it')
   await ben.look('approve')
   await ben.press('Approve it, save and reload')
 
   expect(own).toContain('You proposed it, so another admin has to approve it')
   expect(unsaved).toBe(two.text)
+  expect(effect).toMatch(/For whom that differs.*The first 40|For whom that differs.*E1/)
   expect(await two.config()).toContain('0 3 * * *')
+  await ben.press('Undo the last change')
+  await ben.press('See what it does')
+  expect(await textOf(ben.page, 'main')).toContain('For whom that differs')
+  await ben.look('undo-effect')
   expect([ana.flaws, ben.flaws, ana.complaints, ben.complaints]).toEqual([[], [], [], []])
 })
 

@@ -1,9 +1,11 @@
+import { Client } from 'pg'
 import type { z } from 'zod'
 import {
   ConnectionSettings,
   SettingsPreview,
   type settingsChangeOperations,
 } from '../../src/contract/control/settings-changes.ts'
+import type { IdentityRecord } from '../../src/identity/record.ts'
 import { exportOf, openEmptyDaemon } from './first-visit.ts'
 
 /** A connection of two lines of comments, over an export of 40 people. */
@@ -57,4 +59,21 @@ export async function openConfiguredDaemon({ more = configuredConnection, files 
       return data.filter(({ act }) => act.startsWith('settings.'))
     },
   }
+}
+
+/** Stores people as the platform would hold them after a first run of the connection. */
+export async function storePeople(
+  { database: { at } }: Pick<Awaited<ReturnType<typeof openConfiguredDaemon>>, 'database'>,
+  people: readonly IdentityRecord[],
+): Promise<void> {
+  const database = new Client(at)
+  await database.connect()
+  await database.query(`insert into rollcall.connections (name) values ('hr') on conflict do nothing`)
+  for (const desired of people)
+    await database.query(
+      `insert into rollcall.roster (connection, identity_id, desired, inferred, absences, as_of)
+       values ('hr', $1, $2, false, 0, '2026-01-01T00:00:00Z')`,
+      [desired.identityId, JSON.stringify(desired)],
+    )
+  await database.end()
 }

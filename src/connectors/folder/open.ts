@@ -73,10 +73,10 @@ async function openNext(input: OpenInput, options: OpenOptions): Promise<Reading
 
 async function chooseQuiet(
   { source, folder, findVersions }: OpenInput,
-  { signal, findDecided, onWait }: OpenOptions,
+  { signal, findDecided, isNewest = false, onWait }: OpenOptions,
 ): Promise<ChosenExport | null> {
   const choose = (): Promise<ChosenExport | null> =>
-    source.take === 'each' ? findNextExport(folder, findDecided, findVersions) : findNewestExport(folder)
+    source.take === 'each' && !isNewest ? findNextExport(folder, findDecided, findVersions) : findNewestExport(folder)
   const { marker, quietSeconds } = source.complete
   return await waitUntilQuiet(choose, { quietSeconds: marker === undefined ? quietSeconds : 0, signal, onWait })
 }

@@ -49,9 +49,15 @@ export type ChosenRemoteExport<File, Companion> = {
 /** The export to read next, once it is quiet and has its marker; null if `take: each` finds nothing new. */
 export async function chooseRemoteExport<File extends ExportFile, Companion extends HasModificationTime>(
   folder: RemoteFolder<File, Companion>,
-  choice: ChoiceSettings,
-  { findDecided, signal, onWait }: Pick<OpenOptions, 'findDecided' | 'signal' | 'onWait'>,
+  settings: ChoiceSettings,
+  {
+    findDecided,
+    isNewest = false,
+    signal,
+    onWait,
+  }: Pick<OpenOptions, 'findDecided' | 'isNewest' | 'signal' | 'onWait'>,
 ): Promise<ChosenRemoteExport<File, Companion> | null> {
+  const choice: ChoiceSettings = isNewest ? { ...settings, take: 'newest' } : settings
   const { quietSeconds, marker } = choice.complete
   const list = async () => {
     const chosen = await choose(folder, choice, findDecided)

@@ -11,6 +11,7 @@ import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { code, listing } from '../../web/parts.ts'
 import { formatInstant, pluralize } from '../../web/words.ts'
+import { seesValues } from '../site/control.ts'
 import type { Content } from '../site/frame.ts'
 import type { Action, Fields, PageContext, SharedContext, Site } from '../site/site.ts'
 import { connectionHref, sentence } from '../site/words.ts'
@@ -40,6 +41,7 @@ export function settingsChangePages(site: Site): void {
     return { title, content, section: 'settings' }
   })
   site.resultPage(`${path}/preview`, previewPage)
+  site.resultPage(`${path}/effect`, storedPage)
   site.action(`${path}/save`, save)
   site.action(`${path}/undo`, undo)
   site.action(`${path}/approve`, approve)
@@ -85,7 +87,7 @@ ${previous && actionLink({ href: settingsHref(connection, '/undo'), name: 'Undo 
 ${trouble !== null && html`<p class="notice bad">${sentence(`Nothing can be saved: ${trouble}`)}${sections.length > 0 && ' You can see here what a change would do, and copy it.'}</p>`}
 ${settings.refusedReload !== null && html`<p class="notice bad">${sentence(`Rollcall refused the file when it last reloaded, and continues with the settings before it: ${settings.refusedReload}`)}</p>`}
 ${settings.hidden.length > 0 && html`<p class="hint">Left out, as a secret may stand there: ${settings.hidden.map((section) => sectionTexts[section].label).join(', ')}. Change that in the file itself.</p>`}
-${waiting && waitingCard(connection, waiting)}
+${waiting && waitingCard(connection, waiting, context)}
 ${sections.length > 0 && card({ title: 'Settings in YAML', id: 'form', content: settingsForm(settings, { context, fields, problems }) })}`
   return { title, content, section: 'settings' }
 }
@@ -134,7 +136,11 @@ function hiddenCharacters(text: string): Html {
 
 type Waiting = NonNullable<ConnectionSettings['waiting']>
 
-function waitingCard(connection: string, { by, at, expiresAt, isOwn, difference, id }: Waiting): Html {
+function waitingCard(
+  connection: string,
+  { by, at, expiresAt, isOwn, difference, id }: Waiting,
+  context: PageContext,
+): Html {
   const to = (step: string) => `${settingsHref(connection, step)}?id=${id}`
   return card({
     title: 'A change waits for a second admin',
@@ -143,8 +149,15 @@ function waitingCard(connection: string, { by, at, expiresAt, isOwn, difference,
     content: html`<p>${by} proposed it ${formatInstant(at)}. It expires ${formatInstant(expiresAt)}.</p>
 ${differenceList(difference)}
 <div class="row">${isOwn ? html`<span class="hint">You proposed it, so another admin has to approve it.</span>` : actionLink({ href: to('/approve'), name: 'Approve it', kind: 'main' })}
-${actionLink({ href: to('/reject'), name: isOwn ? 'Withdraw it' : 'Reject it' })}</div>`,
+${actionLink({ href: to('/reject'), name: isOwn ? 'Withdraw it' : 'Reject it' })}</div>
+${effectForm(connection, 'waiting', context)}`,
   })
+}
+
+/** A button that shows what a run would do with a stored text: the export is read for it, which may take minutes. */
+function effectForm(connection: string, change: 'waiting' | 'previous', { formToken }: PageContext): Html {
+  const content = html`${hidden('change', change)}<button>See what it does</button>`
+  return actionForm({ action: settingsHref(connection, '/effect'), formToken, kind: 'row', content })
 }
 
 const signs = { added: '+ ', removed: '- ', kept: '  ' } as const
@@ -168,7 +181,8 @@ export async function previewPage(context: PageContext, fields: Fields): Promise
   if (Object.keys(sections).length === 0)
     return formPage(settings, { context, fields, refused: 'Nothing was changed yet.' })
   const body = { digest: settings.digest, sections }
-  const preview = await context.control.previewConnectionSettings({ params: { connection }, body })
+  const query = { values: seesValues(context.caller) }
+  const preview = await context.control.previewConnectionSettings({ params: { connection }, query, body })
   const { problems, difference } = preview
   if (problems.length > 0) return formPage(settings, { context, fields, problems })
   if (difference.length === 0)
@@ -183,8 +197,33 @@ export async function previewPage(context: PageContext, fields: Fields): Promise
     lead: html`Nothing is saved yet. The file is ${code(settings.file)}.`,
   })}
 ${card({ title: 'In the file', id: 'difference', content: differenceList(difference) })}
-${effectCards(preview)}
+${effectCards(preview, connection)}
 ${saveCard(preview, { context, fields, settings })}`
+  return { title, content, section: 'settings' }
+}
+
+/** The page that shows what the change that waits does, or undoing the last one. */
+async function storedPage(context: PageContext, fields: Fields): Promise<Content> {
+  const connection = fields('connection')
+  const change = fields('change') === 'previous' ? 'previous' : 'waiting'
+  const settings = await readSettings(context, fields)
+  const query = { values: seesValues(context.caller) }
+  const preview = await context.control.previewStoredSettings({ params: { connection }, query, body: { change } })
+  const { waiting } = settings
+  const title = change === 'waiting' ? 'What the change does that waits' : 'What undoing the last change does'
+  const content = html`${preview.problems.length > 0 && notice(html`${preview.problems.map(({ message }) => html`${sentence(message)} `)}`, 'bad')}
+${heading({
+  title,
+  crumbs: [
+    { name: connection, href: connectionHref(connection) },
+    { name: 'Settings', href: settingsHref(connection) },
+  ],
+  lead: html`Nothing is saved yet. The file is ${code(settings.file)}.`,
+})}
+${card({ title: 'In the file', id: 'difference', content: differenceList(preview.difference) })}
+${effectCards(preview, connection)}
+<div class="row">${change === 'previous' ? actionLink({ href: settingsHref(connection, '/undo'), name: 'Undo the last change', kind: 'main' }) : waiting && !waiting.isOwn && actionLink({ href: `${settingsHref(connection, '/approve')}?id=${waiting.id}`, name: 'Approve it', kind: 'main' })}
+<a class="button" href="${settingsHref(connection)}">Go back</a></div>`
   return { title, content, section: 'settings' }
 }
 
@@ -223,7 +262,7 @@ ${form(html``)}`,
   return card({
     title: twoPeople ? 'Propose it' : 'Save it',
     id: 'save',
-    content: html`<p>${twoPeople ? `A second admin sees the same, and approves or rejects it. Until then nothing changes.${waiting ? ` It replaces the change of ${waiting.by} that waits.` : ''}` : 'The file is replaced as a whole, and Rollcall reloads. Afterwards you can undo it here.'}</p>
+    content: html`<p>${twoPeople ? `A second admin can see the same, and approves or rejects it. Until then nothing changes.${waiting ? ` It replaces the change of ${waiting.by} that waits.` : ''}` : 'The file is replaced as a whole, and Rollcall reloads. Afterwards you can undo it here.'}</p>
 ${difference.some(({ section }) => section === 'schedule') && html`<p class="hint">The newest time of a changed schedule counts as missed if no run started then: a run may start right after the reload.</p>`}
 ${form(html`<button class="main">${twoPeople ? 'Propose it to a second admin' : 'Save and reload'}</button>`)}`,
   })
@@ -283,6 +322,7 @@ const undo: Action = {
       title: 'Undo the last change?',
       explanation: html`<p>${previous.by} made it ${formatInstant(previous.at)}. Undoing it changes these lines:</p>
 ${differenceList(previous.difference, true)}
+${effectForm(connection, 'previous', context)}
 ${twoPeople && html`<p>A second admin has to approve it.</p>`}`,
       button: twoPeople ? 'Propose to undo it' : 'Undo it and reload',
       hidden: { digest },
@@ -311,7 +351,7 @@ const approve: Action = {
     const { by, difference, id } = await requireWaiting(context, fields)
     return {
       title: `Approve the change of ${by}?`,
-      explanation: html`<p>The file is replaced, and Rollcall reloads.</p>${differenceList(difference, true)}`,
+      explanation: html`<p>The file is replaced, and Rollcall reloads.</p>${differenceList(difference, true)}${effectForm(fields('connection'), 'waiting', context)}`,
       button: 'Approve it, save and reload',
       hidden: { id },
       cancel: settingsHref(fields('connection')),

@@ -1,9 +1,16 @@
-import type { SettingsEffect, SettingsPreview } from '../../contract/control/settings-changes.ts'
-import { type Html, html } from '../../web/html.ts'
+import type {
+  ChangedPerson,
+  SettingsComparison,
+  SettingsEffect,
+  SettingsPreview,
+} from '../../contract/control/settings-changes.ts'
+import type { ChangeView } from '../../contract/control/shapes.ts'
+import { type Html, html, type Renderable } from '../../web/html.ts'
 import { card } from '../../web/layout.ts'
+import { joined } from '../../web/parts.ts'
 import { type Column, table } from '../../web/tables.ts'
 import { number } from '../../web/words.ts'
-import { guardName, sentence } from '../site/words.ts'
+import { aboutText, fieldsText, guardName, kindBadge, kinds, nameOf, sentence, whoText } from '../site/words.ts'
 
 type Figure = { readonly name: string; readonly of: (effect: SettingsEffect) => string }
 type Row = { readonly name: string; readonly before: string; readonly after: string }
@@ -23,28 +30,39 @@ const figures: readonly Figure[] = [
   },
 ]
 
-type Effect = SettingsPreview['linked'][number]['effect']
+type Known = Pick<SettingsPreview['linked'][number], 'effect' | 'effectTrouble'> & { readonly connection: string }
 
-/** What runs over the newest export would do, with the settings as they are beside the changed ones. */
-export function effectCards({ effect, effectTrouble, linked }: SettingsPreview): Html {
-  return html`${(effect !== null || effectTrouble !== null) && effectCard('On the newest export', 'effect', { effect, effectTrouble })}
-${linked.map(({ connection, ...one }) => effectCard(`On the linked connection ${connection}`, `effect-${connection}`, one))}`
+/** What runs over the newest export would do, with the settings as they are beside the changed ones, and for whom that differs. */
+export function effectCards(preview: SettingsPreview, connection: string): Html {
+  const { effect, effectTrouble, isSame, linked, moreLinked, removedLinked } = preview
+  return html`${isSame && card({ title: 'What a run would do', id: 'effect', content: html`<p>The same as now: what changes is not about reading people, so the export was not read.</p>` })}
+${(effect !== null || effectTrouble !== null) && effectCard('On the newest export', 'effect', { connection, effect, effectTrouble })}
+${linked.map((one) => effectCard(`On the linked connection ${one.connection}`, `effect-${one.connection}`, one))}
+${moreLinked.length > 0 && card({ title: 'Further linked connections that change', id: 'more-linked', content: html`<p>Each reads the export twice, so Rollcall calculated no more of them. Look at their next plans.</p>${nameList(moreLinked)}` })}
+${removedLinked.length > 0 && card({ title: 'Linked connections that no longer run', id: 'removed-linked', tone: 'wait', content: html`<p>Their people stay on the platform as they are, and nobody of them leaves automatically any more.</p>${nameList(removedLinked)}` })}`
 }
 
-type Known = { readonly effect: Effect; readonly effectTrouble: string | null }
+const maxNames = 10
 
-function effectCard(title: string, id: string, { effect, effectTrouble }: Known): Html {
+function nameList(names: readonly string[]): Html {
+  const list = (some: readonly string[]) => html`<ul class="lines">${some.map((name) => html`<li>${name}</li>`)}</ul>`
+  const rest = names.slice(maxNames)
+  return html`${list(names.slice(0, maxNames))}${rest.length > 0 && html`<details><summary>${number(rest.length)} more</summary>${list(rest)}</details>`}`
+}
+
+function effectCard(title: string, id: string, { connection, effect, effectTrouble }: Known): Html {
   return card({
     ...{ title, id },
     content:
       effect === null
         ? html`<p class="notice bad">${sentence(`What a run would do is not known: ${effectTrouble}`)}</p>`
-        : html`<p>What the next run would do. Nothing was stored or sent.</p>
-${effectTable(effect)}${reasonsList(effect)}`,
+        : html`${effect.beforeTrouble !== null && html`<p class="notice bad">${sentence(`With the settings as they are, the export cannot be read: ${effect.beforeTrouble}`)}</p>`}
+<p>What the next run would do. Nothing was stored or sent.</p>
+${effectTable(effect)}${reasonsList(effect)}${peoplePart(effect, connection)}`,
   })
 }
 
-function effectTable({ before, after }: NonNullable<Effect>): Html {
+function effectTable({ before, after }: SettingsComparison): Html {
   const rows = figures.map(({ name, of }) => ({ name, before: before ? of(before) : '–', after: of(after) }))
   const columns: readonly Column<Row>[] = [
     { name: 'Figure', kind: 'row', cell: ({ name }) => name },
@@ -59,12 +77,49 @@ function effectTable({ before, after }: NonNullable<Effect>): Html {
   return table({ caption: 'What a run would do', columns, rows, empty: 'Nothing.' })
 }
 
+/** Who would leave, join or change otherwise than with the settings as they are. */
+function peoplePart({ before, people, morePeople, uncompared }: SettingsComparison, connection: string): Html {
+  const named = joined(
+    kinds.filter(({ kind }) => uncompared.includes(kind)).map(({ many }) => many),
+    ', ',
+  )
+  const none = uncompared.length === 0 ? 'nothing' : html`nothing, or one of the ${named}`
+  const now: Column<ChangedPerson> = { name: 'Now', kind: 'sentence', cell: (one) => changeText(one.before, none) }
+  const columns: readonly Column<ChangedPerson>[] = [
+    { name: 'Person', kind: 'row', cell: (one) => personText(connection, one) },
+    ...(before ? [now] : []),
+    { name: 'Changed', kind: 'sentence', cell: (one) => changeText(one.after, none) },
+  ]
+  return html`<h3>${before ? 'For whom that differs' : 'For whom that does something'}</h3>
+${uncompared.length > 0 && html`<p class="hint">There are too many ${named} to compare all of them person by person.</p>`}
+${table({ caption: 'People whose change differs', columns, rows: people, empty: 'For nobody.' })}
+${morePeople > 0 && html`<p class="hint">The first ${number(people.length)} of ${number(people.length + morePeople)} people are shown.</p>`}`
+}
+
+/** A joiner has no page yet. */
+function personText(connection: string, { identityId, person, before, after }: ChangedPerson): Html {
+  const isKnown = [before, after].some((change) => change !== null && change.kind !== 'join')
+  if (isKnown) return whoText({ connection, identityId }, person)
+  const name = nameOf(person)
+  return html`${name !== null && html`<span class="name">${name}</span> `}<span class="key">${identityId}</span>${aboutText(person)}`
+}
+
+function changeText(change: ChangeView | null, none: Renderable): Html {
+  if (change === null) return html`<span class="faint">${none}</span>`
+  const { kind, fields = {}, why } = change
+  // A departure is about its date; a joiner has a value in every field.
+  const isAboutDate = kind === 'leave' || kind === 'join'
+  const { separatedAt } = fields
+  const shown = isAboutDate ? { ...(separatedAt && { separatedAt }) } : fields
+  return html`${kindBadge(kind)}${Object.keys(shown).length > 0 && fieldsText(shown)}${why !== undefined && html`<span class="hint">${why}</span>`}`
+}
+
 function linesOf(text: string): Html {
   return html`${text.split('\n').map((line, at) => html`${at > 0 && html`<br>`}${line}`)}`
 }
 
 /** Why the plan would be held with the changed settings, and what they newly warn of. */
-function reasonsList({ before, after }: NonNullable<Effect>): Html | null {
+function reasonsList({ before, after }: SettingsComparison): Html | null {
   const failed = after.guards.filter(({ ok }) => !ok)
   const warnings = after.warnings.filter((warning) => !before?.warnings.includes(warning))
   if (failed.length + warnings.length === 0) return null

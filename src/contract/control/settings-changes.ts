@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { By } from './access.ts'
-import { Counts, Verdict } from './plan-shapes.ts'
+import { ChangeKind, ChangeView, Counts, RecordView, Verdict } from './plan-shapes.ts'
+import { Values } from './plans.ts'
 
 const sections = ['target', 'source', 'mapping', 'leaving', 'guards', 'schedule', 'other'] as const
 const Section = z.enum(sections)
@@ -70,6 +71,32 @@ const Effect = z.object({
   warnings: z.array(z.string()),
 })
 
+const ChangedPerson = z.object({
+  identityId: z.string(),
+  person: RecordView.optional().describe('Name, title, manager and e-mail, where personal values are asked for.'),
+  before: ChangeView.nullable().describe('Null: none, or one of a kind that is not compared.'),
+  after: ChangeView.nullable().describe('Null: none, or one of a kind that is not compared.'),
+})
+
+const Comparison = z
+  .object({
+    before: Effect.nullable().describe('With the settings as they are. Null: the connection is new, or see below.'),
+    beforeTrouble: z.string().nullable().describe('Why that is not known.'),
+    after: Effect.describe('With the settings as they would be.'),
+    people: z
+      .array(ChangedPerson)
+      .describe(
+        'Whose change differs, at most 50: first who would leave only with the changed settings, then who no longer would.',
+      ),
+    morePeople: z.int().describe('How many further people are known to differ.'),
+    uncompared: z.array(ChangeKind).describe('Kinds with too many changes to compare all their people.'),
+  })
+  .meta({ id: 'SettingsComparison' })
+/** What a run would do with settings as they are and as they would be. */
+export type SettingsComparison = z.infer<typeof Comparison>
+/** A person whose change differs between the two. */
+export type ChangedPerson = z.infer<typeof ChangedPerson>
+
 /** What changed settings look like, and what the next run would do with them. */
 export const SettingsPreview = z
   .object({
@@ -81,20 +108,22 @@ export const SettingsPreview = z
     text: z.string().describe('The changed parts in YAML, to be copied where the file cannot be written.'),
     trouble: z.string().nullable().describe('Why nothing can be saved. Null: it can.'),
     twoPeople: z.boolean(),
-    effect: z
-      .object({ before: Effect, after: Effect })
-      .nullable()
-      .describe('What a run over the newest export would do, with the settings as they are and as they would be.'),
+    isSame: z.boolean().describe('A run of this connection plans the same with both, so nothing was read for it.'),
+    effect: Comparison.nullable().describe('What a run over the newest export would do.'),
     effectTrouble: z.string().nullable().describe('Why that is not known.'),
     linked: z
       .array(
         z.object({
           connection: z.string(),
-          effect: z.object({ before: Effect.nullable(), after: Effect }).nullable(),
+          effect: Comparison.nullable(),
           effectTrouble: z.string().nullable(),
         }),
       )
-      .describe('The same for linked connections whose settings change too. `before` is null for a new one.'),
+      .describe('The same for the first linked connections that are new, or whose plans change too.'),
+    moreLinked: z.array(z.string()).describe('Further ones, of which nothing was read.'),
+    removedLinked: z
+      .array(z.string())
+      .describe('Linked connections that no longer run. Their people stay as they are.'),
   })
   .meta({ id: 'SettingsPreview' })
 export type SettingsPreview = z.infer<typeof SettingsPreview>
@@ -203,10 +232,22 @@ export const settingsChangeOperations = operations({
     permission: 'admin',
     summary: 'Check changed settings, and show the difference and what a run would do. Nothing is stored or sent.',
     params,
+    query: z.object({ values: Values }),
     body: z.strictObject({
       ...typed,
       effect: z.boolean().default(true).describe('Whether the newest export is read, which may take minutes.'),
     }),
+    success: { 200: SettingsPreview },
+    errors: [...errors],
+  },
+  previewStoredSettings: {
+    method: 'POST',
+    path: '/connections/:connection/settings/preview-stored',
+    permission: 'admin',
+    summary: 'The same for the change that waits for a second admin, or for the version before the last change.',
+    params,
+    query: z.object({ values: Values }),
+    body: z.strictObject({ change: z.enum(['waiting', 'previous']) }),
     success: { 200: SettingsPreview },
     errors: [...errors],
   },

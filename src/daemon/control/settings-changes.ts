@@ -1,7 +1,15 @@
-import type { settingsChangeOperations } from '../../contract/control/settings-changes.ts'
+import type {
+  SettingsComparison,
+  SettingsPreview,
+  settingsChangeOperations,
+} from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
+import type { StagedChange } from '../../store/plans/plans.ts'
 import type { ConnectionSettings } from '../settings/connection-settings.ts'
+import type { Comparison } from '../settings/effects.ts'
+import type { Previewed } from '../settings/previews.ts'
+import { changeView, namingFields, shownPerson } from './views.ts'
 import type { WithActor } from './with-permissions.ts'
 
 /** What the handlers of changed settings use. */
@@ -26,8 +34,14 @@ export const settingsChangeHandlers: Handlers<typeof settingsChangeOperations, S
     return { status: 200, body: await settingsIn(ctx).choose(connection, digest, choices) }
   },
 
-  async previewConnectionSettings(ctx, { params: { connection }, body: { effect, ...typed } }) {
-    return { status: 200, body: await settingsIn(ctx).preview(connection, typed, { effect, signal: signalOf(ctx) }) }
+  async previewConnectionSettings(ctx, { params: { connection }, query, body: { effect, ...typed } }) {
+    const previewed = await settingsIn(ctx).preview(connection, typed, { effect, signal: signalOf(ctx) })
+    return { status: 200, body: previewView(previewed, query) }
+  },
+
+  async previewStoredSettings(ctx, { params: { connection }, query, body: { change } }) {
+    const previewed = await settingsIn(ctx).previewStored(connection, change, signalOf(ctx))
+    return { status: 200, body: previewView(previewed, query) }
   },
 
   async changeConnectionSettings(ctx, { params: { connection }, body: { by: _, ...typed } }) {
@@ -45,6 +59,40 @@ export const settingsChangeHandlers: Handlers<typeof settingsChangeOperations, S
   async rejectConnectionSettings(ctx, { params: { connection }, body: { id } }) {
     return { status: 200, body: await settingsIn(ctx).reject(connection, id, ctx.actor) }
   },
+}
+
+type Showing = { readonly values: boolean }
+
+function previewView(
+  { effect, linked, moreLinked, removedLinked, ...previewed }: Previewed,
+  showing: Showing,
+): SettingsPreview {
+  return {
+    ...previewed,
+    effect: effect && comparisonView(effect, showing),
+    linked: linked.map((one) => ({ ...one, effect: one.effect && comparisonView(one.effect, showing) })),
+    moreLinked: [...moreLinked],
+    removedLinked: [...removedLinked],
+  }
+}
+
+function comparisonView({ people, more, uncompared, ...effects }: Comparison, { values }: Showing): SettingsComparison {
+  const change = (staged: StagedChange | null) => staged && changeView(staged.change, { values, origin: staged.origin })
+  const person = (staged: StagedChange | null) =>
+    values && staged && 'record' in staged.change
+      ? { person: shownPerson(staged.change.record, namingFields(null)) }
+      : null
+  return {
+    ...effects,
+    people: people.map(({ identityId, before, after }) => ({
+      identityId,
+      ...(person(after) ?? person(before)),
+      before: change(before),
+      after: change(after),
+    })),
+    morePeople: more,
+    uncompared: [...uncompared],
+  }
 }
 
 function signalOf({ requestSignal }: SettingsChangeContext): AbortSignal {

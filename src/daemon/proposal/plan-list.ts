@@ -21,6 +21,8 @@ type PlanOptions = {
   readonly signal: AbortSignal
   /** What helps if the reading takes too long. */
   readonly help?: string
+  /** How many changes of each kind are kept. Left out: only the first changes are. */
+  readonly maxOfKind?: number
 }
 
 const maxReadingMs = 5 * 60_000
@@ -31,15 +33,17 @@ export const maxChangesShown = 50
 /** Reads the list of a connection whole, as a run would, and plans its first run. Stores and sends nothing. */
 export async function planList(
   drafted: DraftedConnection,
-  { sync, toSync, signal, help = withInit }: PlanOptions,
+  { sync, toSync, signal, help = withInit, maxOfKind }: PlanOptions,
 ): Promise<PlannedList> {
   const target = toSync(drafted.next, withSecrets(drafted))
   const { source } = target.feeds
   if (!source) throw new Error('the connection has a source')
+  const kept = maxOfKind === undefined ? { maxChanges: maxChangesShown } : { maxChanges: Infinity, maxOfKind }
   const work = async (either: AbortSignal): Promise<PlannedList> => {
-    const reading = await source.connector.open({ now: sync.now, signal: either, findDecided: async () => new Set() })
+    const findDecided = async () => new Set<string>()
+    const reading = await source.connector.open({ now: sync.now, signal: either, findDecided, isNewest: true })
     try {
-      const preview = await planReading(sync, target, { reading, maxChanges: maxChangesShown, signal: either })
+      const preview = await planReading(sync, target, { reading, ...kept, signal: either })
       return { preview, end: reading.source?.end ?? null }
     } finally {
       await reading.close?.()

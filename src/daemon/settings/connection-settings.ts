@@ -1,7 +1,6 @@
 import type {
   ConnectionColumns,
   SettingsDifference,
-  SettingsPreview,
   ConnectionSettings as SettingsView,
 } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
@@ -19,8 +18,8 @@ import { inTime } from '../proposal/plan-list.ts'
 import { forbiddenChanges } from './allowed-changes.ts'
 import { type ColumnChoices, chosenSections, sampleColumns } from './columns.ts'
 import { settingsDifference } from './difference.ts'
-import { effectsOf } from './effects.ts'
 import { mistakesIn, type OpenedFile, openFile } from './opened-file.ts'
+import { type Previewed, previewOf } from './previews.ts'
 import {
   type Actor,
   approveChange,
@@ -31,7 +30,7 @@ import {
   rejectChange,
   saveChange,
 } from './saved-changes.ts'
-import { readSections, type SectionName, type SectionProblem, withSections } from './sections.ts'
+import { type SectionName, type SectionProblem, withSections } from './sections.ts'
 
 /** What the settings of connections are changed with. */
 type SettingsParts = Pick<VisitParts, 'config' | 'env' | 'sync' | 'toSync' | 'takeUp' | 'signal' | 'inTurn'> & {
@@ -58,7 +57,9 @@ export type ConnectionSettings = AsyncDisposable & {
     connection: string,
     typed: Typed,
     options: { readonly effect: boolean; readonly signal: AbortSignal },
-  ): Promise<SettingsPreview>
+  ): Promise<Previewed>
+  /** What the change that waits, or undoing the last one, does. Throws `conflict` if there is none. */
+  previewStored(connection: string, change: 'waiting' | 'previous', signal: AbortSignal): Promise<Previewed>
   /** Throws `conflict` if the file has changed since, or cannot be written, and `config_invalid` for settings that are refused. */
   save(connection: string, typed: Typed, actor: Actor): Promise<Outcome>
   undo(connection: string, digest: string, actor: Actor): Promise<Outcome>
@@ -99,21 +100,20 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
     },
     async preview(connection, typed, { effect, signal }) {
       const opened = await open(connection)
-      const { problems, text, next } = await judge(parts, { connection, opened, typed })
-      const difference = text === null ? [] : differenceOf({ connection, opened, after: text })
-      const { digest, trouble, current } = opened
-      const effects = effect && next && current && difference.length > 0
-      return {
-        ...{ digest, trouble, problems: [...problems], difference },
-        text: text === null ? '' : changedText(text, connection, difference),
-        twoPeople: hasTwoPeople(config, opened),
-        ...(effects
-          ? await effectsOf(
-              { connection, before: current, after: next },
-              { ...parts, signal: AbortSignal.any([signal, parts.signal]) },
-            )
-          : { effect: null, effectTrouble: null, linked: [] }),
-      }
+      const judged = await judge(parts, { connection, opened, typed })
+      const twoPeople = hasTwoPeople(config, opened)
+      return await previewOf(parts, { connection, opened, twoPeople, ...judged, effect, signal })
+    },
+    async previewStored(connection, which, signal) {
+      const opened = await open(connection)
+      const text =
+        which === 'waiting'
+          ? (await requireWaiting(connection, opened)).after
+          : (await requirePrevious(connection, opened)).before
+      const checked = await mistakesIn(text, { ...parts, connection })
+      const judged = 'problems' in checked ? { ...checked, next: null } : { problems: [], ...checked }
+      const twoPeople = hasTwoPeople(config, opened)
+      return await previewOf(parts, { connection, opened, twoPeople, ...judged, text, effect: true, signal })
     },
     async save(connection, typed, actor) {
       return await inTurn(async () => {
@@ -128,9 +128,7 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
       return await inTurn(async () => {
         const opened = await open(connection)
         refuseUnsavable(config, opened, digest)
-        const previous = await undoable(parts, opened, connection)
-        if (previous === null)
-          throw new Failure('conflict', 'there is no earlier version of these settings to put back')
+        const previous = await requirePrevious(connection, opened)
         const checked = await mistakesIn(previous.before, { ...parts, connection })
         if ('problems' in checked) throw refusalOf(checked.problems)
         return await change(parts, { connection, opened, after: previous.before, actor, isUndo: true })
@@ -139,14 +137,12 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
     async approve(connection, id, actor) {
       return await inTurn(async () => {
         const opened = await open(connection)
-        const waiting = await requireWaiting(connection, id)
+        const waiting = await requireWaiting(connection, opened, id)
         if (isSamePerson(waiting, actor))
           throw new Failure(
             'conflict',
             `${waiting.by} proposed this change: "approvals.twoPeople" requires another person to approve it`,
           )
-        if (waiting.before !== opened.text)
-          throw new Failure('conflict', `${config.file} has changed since this was proposed: propose it again`)
         refuseUnsavable(config, opened, opened.digest)
         const checked = await mistakesIn(waiting.after, { ...parts, connection })
         if ('problems' in checked) throw refusalOf(checked.problems)
@@ -155,15 +151,28 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
       })
     },
     async reject(connection, id, actor) {
-      return await inTurn(async () => rejectChange(parts, await requireWaiting(connection, id), actor))
+      return await inTurn(async () => rejectChange(parts, await findWaiting(connection, id), actor))
     },
     [Symbol.asyncDispose]: () => recovery[Symbol.asyncDispose](),
   }
 
-  async function requireWaiting(connection: string, id: string): Promise<SettingsChange> {
+  /** The change that waits; with `id`, only if it is this one. */
+  async function findWaiting(connection: string, id?: string): Promise<SettingsChange> {
     const waiting = await waitingChange(sync.store.db, { connection, now: sync.now() })
-    if (waiting?.id === id) return waiting
+    if (waiting && (id === undefined || waiting.id === id)) return waiting
     throw new Failure('conflict', decided)
+  }
+
+  async function requireWaiting(connection: string, opened: OpenedFile, id?: string): Promise<SettingsChange> {
+    const waiting = await findWaiting(connection, id)
+    if (waiting.before === opened.text) return waiting
+    throw new Failure('conflict', `${config.file} has changed since this was proposed: propose it again`)
+  }
+
+  async function requirePrevious(connection: string, opened: OpenedFile): Promise<SettingsChange> {
+    const previous = await undoable(parts, opened, connection)
+    if (previous !== null) return previous
+    throw new Failure('conflict', 'there is no earlier version of these settings to put back')
   }
 }
 
@@ -240,13 +249,6 @@ function differenceOf({ connection, opened, after }: Changed): SettingsDifferenc
   return settingsDifference({ before: opened.text, after, connection, hidden: opened.hidden })
 }
 
-/** The parts that differ, whole, for a person who puts them into the file by hand. */
-function changedText(text: string, connection: string, difference: SettingsDifference): string {
-  const changed = new Set(difference.map(({ section }) => section))
-  const sections = (readSections(text, connection) ?? []).filter(({ name }) => changed.has(name))
-  return sections.map((section) => section.text).join('\n')
-}
-
 async function undoable(
   { config, sync }: SettingsParts,
   { text }: OpenedFile,
@@ -310,7 +312,8 @@ async function columnsOf(parts: SettingsParts, { connection, opened, signal }: T
   const { fields: formerFields } = await acceptedSource(db, connection)
   const sampled = { mapping: withClassified(mapping, await listClassifiedValues(db, connection)), formerFields }
   const read = async (either: AbortSignal) => {
-    const reading = await connector.open({ now: parts.sync.now, signal: either, findDecided: async () => new Set() })
+    const findDecided = async () => new Set<string>()
+    const reading = await connector.open({ now: parts.sync.now, signal: either, findDecided, isNewest: true })
     try {
       return await sampleColumns(reading, { ...sampled, signal: either })
     } finally {

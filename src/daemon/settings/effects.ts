@@ -1,8 +1,9 @@
-import type { SettingsEffect, SettingsPreview } from '../../contract/control/settings-changes.ts'
+import type { SettingsEffect } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
-import type { Config } from '../config/config.ts'
+import type { Config, ConnectionConfig } from '../config/config.ts'
 import type { VisitParts } from '../proposal/first-parts.ts'
 import { planList } from '../proposal/plan-list.ts'
+import { type ChangedPeople, type ComparedPlan, changedPeople } from './changed-people.ts'
 
 type Compared = {
   readonly connection: string
@@ -11,50 +12,114 @@ type Compared = {
   readonly after: Config
 }
 type Parts = Pick<VisitParts, 'sync' | 'toSync' | 'signal'>
-type LinkedEffect = SettingsPreview['linked'][number]
-type Effects = Pick<SettingsPreview, 'effect' | 'effectTrouble' | 'linked'>
 
+/** What runs with two settings would do, and for whom it makes a difference. */
+export type Comparison = ChangedPeople & {
+  /** Null: the connection is new, or `beforeTrouble` says why it is not known. */
+  readonly before: SettingsEffect | null
+  readonly beforeTrouble: string | null
+  readonly after: SettingsEffect
+}
+
+/** `effect` null: `effectTrouble` says why it is not known. */
+type KnownEffect = { readonly effect: Comparison | null; readonly effectTrouble: string | null }
+
+/** What changed settings do. */
+export type Effects = KnownEffect & {
+  /** A run of the connection plans the same with both settings. */
+  readonly isSame: boolean
+  readonly linked: readonly (KnownEffect & { readonly connection: string })[]
+  readonly moreLinked: readonly string[]
+  readonly removedLinked: readonly string[]
+}
+
+/** How many linked connections are planned, and for how long. Each one reads the export twice. */
+const linkedLimits = { maxLinked: 5, maxMs: 2 * 60_000 }
+/** How many changes of each kind are compared person by person. */
+const maxOfKind = 20_000
 const longReading = 'save, and look at the plan of the next run'
 
-/** What the next runs of a connection, and of those linked to it that change as well, would do over the newest export. */
-export async function effectsOf(compared: Compared, parts: Parts): Promise<Effects> {
+/**
+ * What the next runs of a connection, and of those linked to it that change as well, would do over the newest export. What plans the same
+ * with both settings is not read.
+ */
+export async function effectsOf(compared: Compared, parts: Parts, limits = linkedLimits): Promise<Effects> {
   const { connection, before, after } = compared
-  const { effect, effectTrouble } = await effectOf(compared, parts)
-  const changed = [...after.connections.values()].filter(
-    ({ name, linkedTo, digest }) => linkedTo === connection && before.connections.get(name)?.digest !== digest,
-  )
-  const linked: LinkedEffect[] = []
-  for (const { name } of changed)
-    linked.push({ connection: name, ...(await effectOf({ ...compared, connection: name }, parts)) })
-  return { effect: effect?.before ? { before: effect.before, after: effect.after } : null, effectTrouble, linked }
+  const isSame = hasSamePlan(compared)
+  const own = isSame ? { effect: null, effectTrouble: null } : await effectOf(compared, parts)
+  const [old, next] = [before, after].map((config) =>
+    [...config.connections.values()].flatMap(({ name, linkedTo }) => (linkedTo === connection ? [name] : [])),
+  ) as [string[], string[]]
+  const changed = next.filter((name) => !hasSamePlan({ ...compared, connection: name }))
+  const linked = await linkedEffects(changed, { compared, parts, limits })
+  return {
+    ...own,
+    ...{ isSame, linked },
+    moreLinked: changed.slice(linked.length),
+    removedLinked: old.filter((name) => !next.includes(name)),
+  }
 }
 
-async function effectOf(
-  { connection, before, after }: Compared,
-  parts: Parts,
-): Promise<Pick<LinkedEffect, 'effect' | 'effectTrouble'>> {
-  const unknown = (effectTrouble: string) => ({ effect: null, effectTrouble })
-  const effects: (SettingsEffect | null)[] = []
-  for (const config of [before, after]) {
-    const one = config.connections.get(connection)
-    if (one && (!one.source || one.records)) return unknown('this connection reads no export of people')
+function hasSamePlan({ connection, before, after }: Compared): boolean {
+  return before.connections.get(connection)?.digest === after.connections.get(connection)?.digest
+}
+
+type LinkedInput = { readonly compared: Compared; readonly parts: Parts; readonly limits: typeof linkedLimits }
+
+/** The effects on these connections in turn, until the time is over. */
+async function linkedEffects(
+  names: readonly string[],
+  { compared, parts, limits: { maxLinked, maxMs } }: LinkedInput,
+): Promise<Effects['linked']> {
+  const late = AbortSignal.timeout(maxMs)
+  const signal = AbortSignal.any([parts.signal, late])
+  const linked: Effects['linked'][number][] = []
+  for (const connection of names.slice(0, maxLinked)) {
+    if (late.aborted) break
     try {
-      effects.push(one ? await nextRun(config, one, parts) : null)
+      const known = await effectOf({ ...compared, connection }, { ...parts, signal })
+      // A reading that was stopped may have failed with another reason.
+      if (!late.aborted) linked.push({ connection, ...known })
     } catch (error) {
-      if (!(error instanceof Failure)) throw error
-      return unknown(`with the settings as they ${config === before ? 'are' : 'would be'}: ${error.message}`)
+      if (!late.aborted || parts.signal.aborted) throw error
     }
   }
-  const [old = null, next = null] = effects
-  return { effect: next && { before: old, after: next }, effectTrouble: null }
+  return linked
 }
 
-type Connection = NonNullable<ReturnType<Config['connections']['get']>>
+async function effectOf({ connection, before, after }: Compared, parts: Parts): Promise<KnownEffect> {
+  const [old, next] = [before, after].map((config) => config.connections.get(connection))
+  if ([old, next].some((one) => one && (!one.source || one.records)))
+    return { effect: null, effectTrouble: 'this connection reads no export of people' }
+  const known = old ? await nextRun(before, old, parts) : null
+  const then = next ? await nextRun(after, next, parts) : null
+  if (then === null) return { effect: null, effectTrouble: null }
+  if ('trouble' in then) return { effect: null, effectTrouble: `with the settings as they would be: ${then.trouble}` }
+  const { effect, plan } = then
+  const isKnown = known !== null && !('trouble' in known)
+  return {
+    effect: {
+      ...changedPeople(isKnown ? known.plan : null, plan),
+      before: isKnown ? known.effect : null,
+      beforeTrouble: known !== null && 'trouble' in known ? known.trouble : null,
+      after: effect,
+    },
+    effectTrouble: null,
+  }
+}
 
-async function nextRun(config: Config, connection: Connection, parts: Parts): Promise<SettingsEffect> {
+type NextRun = { readonly effect: SettingsEffect; readonly plan: ComparedPlan } | { readonly trouble: string }
+
+async function nextRun(config: Config, connection: ConnectionConfig, parts: Parts): Promise<NextRun> {
   const planned = { next: config, connection, secrets: new Map() }
-  const { preview } = await planList(planned, { ...parts, help: longReading })
-  const { rows, records, counts, guards, warnings } = preview
-  const rejected = counts.rejected + counts.incomplete
-  return { rows, records, rejected, counts, guards: [...guards], warnings: [...warnings] }
+  try {
+    const { preview } = await planList(planned, { ...parts, help: longReading, maxOfKind })
+    const { rows, records, counts, guards, warnings } = preview
+    const rejected = counts.rejected + counts.incomplete
+    const effect = { rows, records, rejected, counts, guards: [...guards], warnings: [...warnings] }
+    return { effect, plan: preview }
+  } catch (error) {
+    if (error instanceof Failure) return { trouble: error.message }
+    throw error
+  }
 }

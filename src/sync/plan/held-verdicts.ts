@@ -15,7 +15,7 @@ export async function heldVerdicts(
   signal: AbortSignal,
 ): Promise<readonly Verdict[]> {
   const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
-  const stage = previewStage(0)
+  const stage = previewStage({ maxChanges: 0 })
   const changeFilter = { saveIndex: null, onWholeRead: () => {} }
   try {
     const { guards } =

@@ -4,7 +4,7 @@ import type { StagedChange } from '../../store/plans/plans.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import type { PlanDocument } from './dry-run.ts'
 import { planExport } from './plan-export.ts'
-import { previewStage } from './stage.ts'
+import { type KeptChanges, previewStage } from './stage.ts'
 
 /** A short preview of a plan. */
 export type Preview = Pick<PlanDocument, 'rows' | 'records' | 'counts' | 'guards' | 'warnings' | 'rejects'> & {
@@ -12,20 +12,20 @@ export type Preview = Pick<PlanDocument, 'rows' | 'records' | 'counts' | 'guards
   readonly changes: readonly StagedChange[]
 }
 
-type PlanReadingInput = { readonly reading: Reading; readonly maxChanges: number; readonly signal: AbortSignal }
+type PlanReadingInput = KeptChanges & { readonly reading: Reading; readonly signal: AbortSignal }
 
 /**
- * What a run over this reading would do, also for a connection that is in no configuration yet. Stores and sends nothing, and keeps at most
- * `maxChanges` changes in memory.
+ * What a run over this reading would do, also for a connection that is in no configuration yet. Stores and sends nothing, and keeps
+ * only so many changes in memory.
  */
 export async function planReading(
   ctx: Pick<SyncContext, 'store' | 'now'>,
   connection: SyncConnection,
-  { reading, maxChanges, signal }: PlanReadingInput,
+  { reading, signal, ...kept }: PlanReadingInput,
 ): Promise<Preview> {
   const { source } = connection.feeds
   if (!source) throw new Failure('config_invalid', `connection "${connection.name}" has no source in the configuration`)
-  const stage = previewStage(maxChanges)
+  const stage = previewStage(kept)
   const feed = { name: 'source', reading, rules: source } as const
   const { rows, records, counts, guards, warnings, rejects } = await planExport(ctx, connection, {
     feed,

@@ -130,19 +130,37 @@ export async function allChanges(stage: Stage): Promise<StagedChange[]> {
   return (await Array.fromAsync(stage.changes())).flat()
 }
 
-/** Keeps the first `maxChanges` changes in memory, for a preview of a plan of any size. */
-export function previewStage(maxChanges: number): Stage & { readonly firstChanges: () => readonly StagedChange[] } {
+/** How many changes of a preview are kept in memory, in all and of each kind. */
+export type KeptChanges = { readonly maxChanges: number; readonly maxOfKind?: number }
+
+/** Keeps the first changes in memory, for a preview of a plan of any size. */
+export function previewStage({
+  maxChanges,
+  maxOfKind = maxChanges,
+}: KeptChanges): Stage & { readonly firstChanges: () => readonly StagedChange[] } {
   const staged = new Map<string, StagedChange>()
+  const ofKind = new Map<string, number>()
+  const count = ({ kind }: StagedChange['change'], by: number) => ofKind.set(kind, (ofKind.get(kind) ?? 0) + by)
+  const drop = (identityId: string) => {
+    const former = staged.get(identityId)
+    if (former) count(former.change, -1)
+    staged.delete(identityId)
+  }
   return {
     async put(people) {
-      for (const { identityId, change, origin } of people)
-        if (change && staged.size < maxChanges) staged.set(identityId, { change, origin })
+      for (const { identityId, change, origin } of people) {
+        drop(identityId)
+        if (!change || staged.size >= maxChanges || (ofKind.get(change.kind) ?? 0) >= maxOfKind) continue
+        staged.set(identityId, { change, origin })
+        count(change, 1)
+      }
     },
     async drop(identityIds) {
-      for (const identityId of identityIds) staged.delete(identityId)
+      identityIds.forEach(drop)
     },
     async clear() {
       staged.clear()
+      ofKind.clear()
     },
     async *changes() {},
     digest: async () => planDigest([]),

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { configuredConnection, openConfiguredDaemon } from '../../helpers/configured.ts'
+import { SettingsPreview } from '../../../src/contract/control/settings-changes.ts'
+import { configuredConnection, openConfiguredDaemon, storePeople } from '../../helpers/configured.ts'
+import { exportHeader, exportOf } from '../../helpers/first-visit.ts'
+import { record } from '../../helpers/records.ts'
 import { startChild } from '../../helpers/servers/children.ts'
 
 const atThree = { schedule: "# Every night.\nschedule: { cron: '0 3 * * *' }" }
@@ -86,7 +90,7 @@ test('the effect on the newest export stands beside what the present settings do
   const broken = await daemon.preview({ mapping: 'fields: { identityId: { column: Nowhere } }' })
 
   expect(effect).toMatchObject({ before: { rows: 40, counts: { join: 40 } }, after: { rows: 40 } })
-  expect(effect?.after.guards).not.toEqual(effect?.before.guards)
+  expect(effect?.after.guards).not.toEqual(effect?.before?.guards)
   expect(difference.map(({ section }) => section)).toEqual(['leaving'])
   expect(JSON.stringify(broken.effect?.after.guards.filter(({ ok }) => !ok))).toContain('Nowhere')
 })
@@ -103,16 +107,122 @@ test('the effect on linked connections stands beside that on the connection, whe
     '[Active], employedWhen: [Terminated]',
   )
   const cousin = `${other}      cousin: { target: { name: Cousin } }\n`.replaceAll(/^ {4}/gm, '').trimEnd()
-  const { effect, linked, problems } = await daemon.preview({ other: cousin })
+  const { isSame, effect, linked, problems } = await daemon.preview({ other: cousin })
   const strict = `${await textOf('mapping')}\nonBadCell: rejectRow`
   const shared = await daemon.preview({ mapping: strict })
+  const removed = await daemon.preview({ other: '' })
 
-  expect(problems).toEqual([])
-  expect(effect?.after).toEqual(effect?.before)
+  expect([problems, isSame, effect]).toEqual([[], true, null])
+  expect(removed).toMatchObject({ isSame: true, linked: [], removedLinked: ['sister', 'brother'] })
   expect(linked.map(({ connection }) => connection)).toEqual(['sister', 'cousin'])
   expect(linked[0]?.effect?.after).not.toEqual(linked[0]?.effect?.before)
   expect(linked[1]).toMatchObject({ effect: { before: null, after: { counts: { join: 40 } } }, effectTrouble: null })
   expect(shared.linked.map(({ connection }) => connection)).toEqual(['sister', 'brother'])
+})
+
+test('of many linked connections, the first are read and the others named', async () => {
+  const names = Array.from({ length: 8 }, (_, at) => `l${at}`)
+  const also = names.map((name) => `  ${name}: { target: { name: ${name} } }`).join('\n')
+  const { linked, moreLinked } = await daemon.preview({ other: `also:\n${also}` })
+
+  expect(linked.map(({ connection }) => connection)).toEqual(names.slice(0, 5))
+  expect(moreLinked).toEqual(names.slice(5))
+})
+
+/** An export of people who are all known after the first run. */
+const leftAndPresent = `${exportHeader}
+E0,a@acme.example,Ana,<b>Berg</b>,2024-01-15,Gone
+E1,b@acme.example,Ben,Cruz,2024-01-15,Terminated
+E2,c@acme.example,Cem,Diaz,2024-01-15,Active
+`
+const namedMapping = `fields:
+  identityId: { column: Employee ID }
+  email: { column: Email }
+  startedAt: { column: Start Date }
+  firstName: First Name
+  lastName: Last Name`
+const goneMeansLeft = 'status: { column: Status, leftWhen: [Gone], employedWhen: [Active, Terminated] }'
+
+test('who would leave only with the changed settings comes first, with names only where they are asked for', async () => {
+  await using known = await openConfiguredDaemon({ files: { 'people.csv': leftAndPresent } })
+  await storePeople(
+    known,
+    [0, 1, 2].map((at) =>
+      record(`E${at}`, { email: `${'abc'[at]}@acme.example`, startedAt: '2024-01-15T00:00:00.000Z' }),
+    ),
+  )
+  const { digest } = await known.read()
+  const body = { digest, sections: { leaving: goneMeansLeft, mapping: namedMapping } }
+  const named = SettingsPreview.parse((await known.send('/preview?values=true', body)).body)
+  const unnamed = SettingsPreview.parse((await known.send('/preview', body)).body)
+  const answer = await known.api('/audit/entries?limit=50')
+
+  expect(named.effect?.people).toMatchObject([
+    { identityId: 'E0', person: { lastName: '<b>Berg</b>' }, before: null, after: { kind: 'leave' } },
+    { identityId: 'E1', before: { kind: 'leave' }, after: { kind: 'update' } },
+    { identityId: 'E2', before: null, after: { kind: 'update' } },
+  ])
+  expect(JSON.stringify(unnamed)).not.toContain('Berg')
+  expect(unnamed.effect?.people).toMatchObject([{ after: { kind: 'leave' } }, {}, {}])
+  expect(JSON.stringify(await answer.json())).toContain('values.seen')
+})
+
+test('whoever approves a change, or undoes one, sees what it does', async () => {
+  await using two = await openConfiguredDaemon({ more: `approvals: { twoPeople: true }\n${configuredConnection}` })
+  const [ana, ben] = [await two.newToken('ana', 'admin'), await two.newToken('ben', 'admin')]
+  const stored = async (change: string) => await two.send('/preview-stored', { change }, ben)
+  const none = await stored('waiting')
+  await two.save({ leaving: goneMeansLeft }, ana)
+  const waiting = SettingsPreview.parse((await stored('waiting')).body)
+  const { waiting: proposed } = await two.read(ben)
+  await two.send('/approve', { id: proposed?.id }, ben)
+  const previous = SettingsPreview.parse((await stored('previous')).body)
+  await two.save(atFour, ana)
+  await writeFile(two.file, `${await two.config()}# by hand\n`)
+  const moved = await stored('waiting')
+
+  expect([none.status, moved.status, (await stored('previous')).status]).toEqual([409, 409, 409])
+  expect(waiting.difference).toEqual(proposed?.difference)
+  expect(waiting).toMatchObject({ isSame: false, effect: { before: { rows: 40 }, after: { rows: 40 } } })
+  expect(previous.difference.map(({ section }) => section)).toEqual(['leaving'])
+  expect(previous.effect?.after).toEqual(waiting.effect?.before)
+})
+
+test('what reads the same people is not read again', async () => {
+  await rm(join(daemon.folder, 'people.csv'))
+  const { isSame, effect, effectTrouble } = await daemon.preview(atFour)
+  const other = await daemon.preview({ leaving: goneMeansLeft })
+  await writeFile(join(daemon.folder, 'people.csv'), exportOf(40))
+
+  expect([isSame, effect, effectTrouble]).toEqual([true, null, null])
+  expect(other.effectTrouble).toContain('people.csv')
+})
+
+test('if the present settings cannot read the export, what the changed ones do is shown alone', async () => {
+  const semicolons = exportOf(3).replaceAll(',', ';')
+  await using moved = await openConfiguredDaemon({ files: { 'people.csv': semicolons } })
+  const source = (await moved.read()).sections.find(({ section }) => section === 'source')?.text ?? ''
+  await writeFile(moved.file, moved.text.replace('mode: snapshot', 'mode: snapshot\n      delimiter: ","'))
+  const { effect } = await moved.preview({ source: `${source}\ndelimiter: ";"` })
+
+  expect(effect).toMatchObject({ before: null, after: { counts: { join: 3 } }, people: [{ before: null }, {}, {}] })
+  expect(effect?.beforeTrouble).toContain('people.csv')
+})
+
+test('where each export is read, the newest one is previewed', async () => {
+  const names = ['2026-01-01.csv', '2026-01-02.csv', '2026-01-03.csv']
+  const files = Object.fromEntries(names.map((name, at) => [name, exportOf(at + 1)]))
+  await using each = await openConfiguredDaemon({
+    more: configuredConnection.replace('path: people.csv', "path: '2026-*.csv'\n      take: each"),
+    files,
+  })
+  for (const [at, name] of names.entries()) {
+    const day = new Date(Date.UTC(2026, 0, at + 1))
+    await utimes(join(each.folder, name), day, day)
+  }
+  const { effect } = await each.preview({ leaving: goneMeansLeft })
+
+  expect(effect).toMatchObject({ before: { rows: 3 }, after: { rows: 3 } })
 })
 
 test('a file with other bytes than UTF-8 is neither shown nor saved, so that none are lost', async () => {

@@ -1,0 +1,62 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type ChangeKind, changeKinds, type PlanCounts } from '../../identity/change.ts'
+import { compareKeys } from '../../identity/digest.ts'
+import type { StagedChange } from '../../store/plans/plans.ts'
+
+/** The plan of a run: how many changes it has, and the first ones of each kind. */
+export type ComparedPlan = { readonly counts: PlanCounts; readonly changes: readonly StagedChange[] }
+
+/** A person whose change differs between two plans; null: none is known. */
+export type ChangedPerson = {
+  readonly identityId: string
+  readonly before: StagedChange | null
+  readonly after: StagedChange | null
+}
+
+/** `more`: how many further people are known to differ. `uncompared`: kinds of which a plan has more changes than were kept. */
+export type ChangedPeople = {
+  readonly people: readonly ChangedPerson[]
+  readonly more: number
+  readonly uncompared: readonly ChangeKind[]
+}
+
+/** Maximum number of people listed. */
+const maxPeople = 50
+/** The kinds of change, most harmful first if they are wrong. */
+const order: readonly ChangeKind[] = ['leave', 'return', 'retract', 'correct', 'join', 'update']
+
+/** The people whose change differs between the plans of two settings. `before` null: there is no such plan. */
+export function changedPeople(before: ComparedPlan | null, after: ComparedPlan): ChangedPeople {
+  const [old, next] = [before?.changes ?? [], after.changes].map(
+    (changes) => new Map(changes.map((one) => [one.change.identityId, one])),
+  ) as [Map<string, StagedChange>, Map<string, StagedChange>]
+  const people = [...new Set([...old.keys(), ...next.keys()])]
+    .map((identityId) => ({ identityId, before: old.get(identityId) ?? null, after: next.get(identityId) ?? null }))
+    .filter((person) => !isSame(person))
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || compareKeys(a.identityId, b.identityId))
+  const uncompared = changeKinds.filter((kind) => [before, after].some((plan) => plan !== null && !isWhole(plan, kind)))
+  return { people: people.slice(0, maxPeople), more: Math.max(0, people.length - maxPeople), uncompared }
+}
+
+function isSame({ before, after }: ChangedPerson): boolean {
+  return isDeepStrictEqual(effectOf(before), effectOf(after))
+}
+
+function effectOf(staged: StagedChange | null): unknown {
+  if (staged === null) return null
+  const { change } = staged
+  if (change.kind === 'retract') return change
+  const { kind, fields, inferred } = change
+  return { kind, fields, inferred }
+}
+
+/** First whose kind of change is another one: new departures, those that no longer happen, and so on by kind. */
+function rankOf({ before, after }: ChangedPerson): number {
+  const [old, next] = [before, after].map((staged) => (staged ? order.indexOf(staged.change.kind) : order.length))
+  if (old === next) return 2 * order.length + 2 + (next ?? 0)
+  return Math.min(2 * (next ?? 0), 2 * (old ?? 0) + 1)
+}
+
+function isWhole({ counts, changes }: ComparedPlan, kind: ChangeKind): boolean {
+  return changes.filter(({ change }) => change.kind === kind).length >= counts[kind]
+}
