@@ -45,7 +45,7 @@ ${removedLinked.length > 0 && card({ title: 'Linked connections that no longer r
 const maxNames = 10
 
 function nameList(names: readonly string[]): Html {
-  const list = (some: readonly string[]) => html`<ul class="lines">${some.map((name) => html`<li>${name}</li>`)}</ul>`
+  const list = (part: readonly string[]) => html`<ul class="lines">${part.map((name) => html`<li>${name}</li>`)}</ul>`
   const rest = names.slice(maxNames)
   return html`${list(names.slice(0, maxNames))}${rest.length > 0 && html`<details><summary>${number(rest.length)} more</summary>${list(rest)}</details>`}`
 }

@@ -7,7 +7,7 @@ import type { StagedChange } from '../../store/plans/plans.ts'
 export type ComparedPlan = { readonly counts: PlanCounts; readonly changes: readonly StagedChange[] }
 
 /** A person whose change differs between two plans; null: none is known. */
-export type ChangedPerson = {
+type ChangedPerson = {
   readonly identityId: string
   readonly before: StagedChange | null
   readonly after: StagedChange | null
