@@ -12,6 +12,7 @@ import { HandOver } from '../../src/contract/control/hand-over.ts'
 import { HeldBack, HoldBack } from '../../src/contract/control/hold-backs.ts'
 import { AnsweredKeys, KeyAnswer, KeyPair } from '../../src/contract/control/keys.ts'
 import { Leaver, LeaverReport } from '../../src/contract/control/leavers.ts'
+import { LeftOutPerson } from '../../src/contract/control/left-out.ts'
 import { PauseState } from '../../src/contract/control/pauses.ts'
 import { PersonSearchResult } from '../../src/contract/control/people.ts'
 import {
@@ -94,6 +95,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderEffectiveQuestion: z.object({ findings: z.array(EffectiveFinding) }),
   renderField: [text, FieldChange],
   renderForeign: z.array(ForeignPerson),
+  renderLeftOut: z.array(LeftOutPerson),
   renderListPreview: ListPreview,
   renderMatches: z.array(PersonSearchResult),
   renderGuards: z.array(Verdict),

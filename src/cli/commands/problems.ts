@@ -1,11 +1,13 @@
 import type { ForeignPerson } from '../../contract/control/foreign.ts'
 import { type HandOverFormat, handOverFormats } from '../../contract/control/hand-over.ts'
 import type { Leaver } from '../../contract/control/leavers.ts'
+import type { LeftOutPerson } from '../../contract/control/left-out.ts'
 import type { BlockedPerson, InboxEvent, Problem } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { renderEvents } from '../render/events.ts'
 import { maxRowsShown, renderHandOver, renderHandOverFile } from '../render/hand-over.ts'
 import { renderLeavers } from '../render/leavers.ts'
+import { renderLeftOut } from '../render/left-out.ts'
 import { renderBlockedPeople, renderForeign, renderProblems } from '../render/status.ts'
 import type { Paint } from '../render/text.ts'
 import { allEvents, allPages } from '../session/pages.ts'
@@ -20,8 +22,8 @@ export type ProblemsOptions = CommonOptions & {
 }
 
 /**
- * Lists changes that do not take effect, people whose rows are unreadable or contradict themselves, people whom only the platform knows,
- * and events that could not be understood. With `forHr` it lists what HR has to correct instead.
+ * Lists changes that do not take effect, people whose rows are unreadable or contradict themselves, people who wait since a part of a plan
+ * was approved without them, people whom only the platform knows, and events that could not be understood. With `forHr` it lists what HR has to correct instead.
  */
 export async function problems(options: ProblemsOptions): Promise<number> {
   if (options.forHr) return await handOver(options)
@@ -34,6 +36,9 @@ export async function problems(options: ProblemsOptions): Promise<number> {
     )
     const blockedPeople = await allPages((after?: string) =>
       control.listBlockedPeople({ query: { connection, after, limit: 1000, values } }),
+    )
+    const leftOut = await allPages((after?: string) =>
+      control.listLeftOut({ query: { connection, after, limit: 1000, values } }),
     )
     const foreign = await allPages((after?: string) =>
       control.listForeign({ query: { connection, after, limit: 1000 } }),
@@ -48,6 +53,7 @@ export async function problems(options: ProblemsOptions): Promise<number> {
       blockedPeople: blockedPeople.sort(byUrgency),
       // Deprecated: removed after 0.1.
       unserved: blockedPeople,
+      leftOut: leftOut.sort(byWaiting),
       foreign,
       notEffective,
       events: events.flat(),
@@ -60,6 +66,7 @@ export async function problems(options: ProblemsOptions): Promise<number> {
 type Lists = {
   readonly problems: readonly Problem[]
   readonly blockedPeople: readonly BlockedPerson[]
+  readonly leftOut: readonly LeftOutPerson[]
   readonly foreign: readonly ForeignPerson[]
   readonly notEffective: readonly Leaver[]
   readonly events: readonly InboxEvent[]
@@ -67,13 +74,14 @@ type Lists = {
 
 /** Each list under its title. The sentence that there are no problems is left out if another list is not empty. */
 function renderLists(lists: Lists, paint: Paint): string {
-  const { blockedPeople, foreign, notEffective, events } = lists
-  const showsProblems = lists.problems.length > 0 || blockedPeople.length + foreign.length === 0
+  const { blockedPeople, leftOut, foreign, notEffective, events } = lists
+  const showsProblems = lists.problems.length > 0 || blockedPeople.length + leftOut.length + foreign.length === 0
   const titled = (all: readonly unknown[], title: string, render: () => string) =>
     all.length === 0 ? [] : [`${paint('bold', title)}\n${render()}`]
   return [
     ...(showsProblems ? [renderProblems(lists.problems, paint)] : []),
     ...titled(blockedPeople, 'People who need attention', () => renderBlockedPeople(blockedPeople, paint)),
+    ...titled(leftOut, 'Left out when a part of a plan was approved', () => renderLeftOut(leftOut, paint)),
     ...titled(foreign, 'People who are only on the platform', () => renderForeign(foreign, paint)),
     ...titled(notEffective, 'Leavers acknowledged but not effective', () => renderLeavers(notEffective, paint)),
     ...titled(events, 'Events that could not be read', () => renderEvents(events, paint)),
@@ -84,6 +92,12 @@ function renderLists(lists: Lists, paint: Paint): string {
 function byUrgency(a: Problem | BlockedPerson, b: Problem | BlockedPerson): number {
   if (a.leaver !== b.leaver) return a.leaver ? -1 : 1
   return Date.parse(a.firstAt) - Date.parse(b.firstAt)
+}
+
+/** Departures first; among them and among the others, whoever waits longest. */
+function byWaiting(a: LeftOutPerson, b: LeftOutPerson): number {
+  if (a.departs !== b.departs) return a.departs ? -1 : 1
+  return Date.parse(a.since) - Date.parse(b.since)
 }
 
 /** Lists what HR has to correct, or writes it to a file. */

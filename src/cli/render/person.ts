@@ -1,6 +1,7 @@
 import { personNotes } from '../../contract/control/person-texts.ts'
 import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
 import { renderLeavers } from './leavers.ts'
+import { runTexts } from './left-out.ts'
 import { renderField } from './plan.ts'
 import { aligned, day, escapeText, formatInstant, type Paint, roomIn, shortId } from './text.ts'
 
@@ -8,7 +9,7 @@ import { aligned, day, escapeText, formatInstant, type Paint, roomIn, shortId } 
 export function renderPerson(person: Person, paint: Paint): string {
   const parts = [
     `${paint('bold', escapeText(person.identityId))} · ${person.connection}${person.asOf === null ? '' : ` · as of ${formatInstant(person.asOf)}`}`,
-    ...personNotes(person, { day, moment: formatInstant, key: String }).map(
+    ...personNotes(person, { day, moment: formatInstant, key: String, ...runTexts }).map(
       (note) => `  ${paint('yellow', escapeText(note.join('')))}`,
     ),
     '',

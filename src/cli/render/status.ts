@@ -96,20 +96,18 @@ const maxProblemsShown = 200
 export function renderProblems(problems: readonly Problem[], paint: Paint): string {
   if (problems.length === 0) return 'No problems.'
   const withNames = problems.some(({ name }) => name !== undefined)
-  const rows = problems
-    .slice(0, maxProblemsShown)
-    .map((problem) => [
-      problem.connection,
-      escapeText(problem.identityId),
-      ...nameCell(problem, withNames),
-      problem.kind,
-      problem.state,
-      escapeText([problem.code, problem.status].filter((part) => part !== null).join(' ')) || '-',
-      `${number(problem.times)}×`,
-      age(problem.ageSeconds),
-      problem.nextAt === null ? 'next run' : formatInstant(problem.nextAt),
-      escapeText(problem.message),
-    ])
+  const rows = problems.map((problem) => [
+    problem.connection,
+    escapeText(problem.identityId),
+    ...nameCell(problem, withNames),
+    problem.kind,
+    problem.state,
+    escapeText([problem.code, problem.status].filter((part) => part !== null).join(' ')) || '-',
+    `${number(problem.times)}×`,
+    age(problem.ageSeconds),
+    problem.nextAt === null ? 'next run' : formatInstant(problem.nextAt),
+    escapeText(problem.message),
+  ])
   const head = [
     'CONNECTION',
     'KEY',
@@ -122,13 +120,16 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
     'NEXT',
     'MESSAGE',
   ]
-  return listed(head, rows, problems.length, paint).join('\n')
+  return firstRows(head, rows, paint).join('\n')
 }
 
 /** The first rows of a list as a table, and how many more there are. */
-function listed(head: readonly string[], rows: readonly (readonly string[])[], all: number, paint: Paint): string[] {
-  const more = all - rows.length
-  return [...headed(head, rows, paint), ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])]
+export function firstRows(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {
+  const more = rows.length - maxProblemsShown
+  return [
+    ...headed(head, rows.slice(0, maxProblemsShown), paint),
+    ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : []),
+  ]
 }
 
 function nameCell({ name }: Problem | BlockedPerson, withNames: boolean): string[] {
@@ -137,12 +138,15 @@ function nameCell({ name }: Problem | BlockedPerson, withNames: boolean): string
 
 /** The people whom only the platform knows, one line each, in the order given. */
 export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): string {
-  const rows = foreign
-    .slice(0, maxProblemsShown)
-    .map((one) => [one.connection, escapeText(one.identityId), age(one.ageSeconds), formatInstant(one.lastAt)])
+  const rows = foreign.map((one) => [
+    one.connection,
+    escapeText(one.identityId),
+    age(one.ageSeconds),
+    formatInstant(one.lastAt),
+  ])
   const head = ['CONNECTION', 'KEY', 'FOR', 'LISTED']
   return [
-    ...listed(head, rows, foreign.length, paint),
+    ...firstRows(head, rows, paint),
     'No accepted export contains them. Ask HR about each; rollcall separate KEY… --reason "…" separates those who have left.',
   ].join('\n')
 }
@@ -150,20 +154,18 @@ export function renderForeign(foreign: readonly ForeignPerson[], paint: Paint): 
 /** The people whose rows or cells are unreadable or contradict each other, a line for each fault, in the order given. */
 export function renderBlockedPeople(blockedPeople: readonly BlockedPerson[], paint: Paint): string {
   const withNames = blockedPeople.some(({ name }) => name !== undefined)
-  const rows = blockedPeople
-    .slice(0, maxProblemsShown)
-    .map((one) => [
-      one.connection,
-      one.identityId === null ? '-' : escapeText(one.identityId),
-      ...nameCell(one, withNames),
-      one.leaver ? 'may have left' : '-',
-      one.contradicts ? 'nothing' : one.cellOnly ? 'field' : one.rows > 1 ? `${number(one.rows)} rows` : 'row',
-      age(one.ageSeconds),
-      one.line === null ? '-' : escapeText(`${one.source ?? 'source'}:${one.line}`),
-      escapeText([one.column, one.reason].filter((part) => part !== null).join(': ')),
-    ])
+  const rows = blockedPeople.map((one) => [
+    one.connection,
+    one.identityId === null ? '-' : escapeText(one.identityId),
+    ...nameCell(one, withNames),
+    one.leaver ? 'may have left' : '-',
+    one.contradicts ? 'nothing' : one.cellOnly ? 'field' : one.rows > 1 ? `${number(one.rows)} rows` : 'row',
+    age(one.ageSeconds),
+    one.line === null ? '-' : escapeText(`${one.source ?? 'source'}:${one.line}`),
+    escapeText([one.column, one.reason].filter((part) => part !== null).join(': ')),
+  ])
   const head = ['CONNECTION', 'KEY', ...(withNames ? ['NAME'] : []), 'LEAVER', 'IGNORED', 'FOR', 'LINE', 'REASON']
-  return listed(head, rows, blockedPeople.length, paint).join('\n')
+  return firstRows(head, rows, paint).join('\n')
 }
 
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {

@@ -47,8 +47,22 @@ export function doubtText(tally: InDoubtCounts | null): string[] {
 }
 
 /** The people whose record on the platform differs from HR's export, or may differ: a line for each reason. */
-export function peopleNotInStep({ problems, blockedPeople, foreign, inDoubt }: ConnectionStatus): string[] {
-  return [...problemText(problems), ...blockedPeopleText(blockedPeople), ...foreignText(foreign), ...doubtText(inDoubt)]
+export function peopleNotInStep({ problems, blockedPeople, foreign, leftOut, inDoubt }: ConnectionStatus): string[] {
+  return [
+    ...problemText(problems),
+    ...blockedPeopleText(blockedPeople),
+    ...foreignText(foreign),
+    ...(leftOut ? leftOutText(leftOut) : []),
+    ...doubtText(inDoubt),
+  ]
+}
+
+/** `4 people were left out …`: how many, since when, and what lists them. */
+function leftOutText({ people, since }: NonNullable<ConnectionStatus['leftOut']>): string[] {
+  const [who, wait] = people === 1 ? ['was', 'waits'] : ['were', 'wait, the first']
+  return [
+    `${pluralize(people, 'person', 'people')} ${who} left out when a part of a plan was approved and ${wait} since ${formatInstant(since)}: rollcall problems`,
+  ]
 }
 
 /** `3 people are on the platform but unknown to HR, and may have left: …`; no line if all of them are separated there. */

@@ -90,7 +90,7 @@ function withoutEffect(last: Run | null): Html {
 }
 
 function problemsText(connection: ConnectionStatus, alerts: readonly Alert[]): Html {
-  const { name, problems, blockedPeople, foreign, inbox } = connection
+  const { name, problems, blockedPeople, foreign, leftOut, inbox } = connection
   const refused = problems.refused.people + problems.undelivered.people
   if (refused > 0) return html`${pluralize(refused, 'person', 'people')} could not be delivered; the others were.`
   const blockedCount = blockedPeople.people + blockedPeople.rows
@@ -104,6 +104,8 @@ function problemsText(connection: ConnectionStatus, alerts: readonly Alert[]): H
   }
   if (foreign.people > 0)
     return html`${pluralize(foreign.people, 'person is', 'people are')} on the platform but unknown to HR, and may have left; HR’s data is delivered.`
+  if (leftOut !== undefined)
+    return html`${pluralize(leftOut.people, 'person waits', 'people wait')} for a decision since a part of a plan was approved without them; HR’s other data is delivered.`
   if (inbox !== null && inbox.rejected > 0)
     return html`${pluralize(inbox.rejected, 'event')} could not be read; the others are delivered.`
   const open = alerts.find((alert) => alert.connection === name && concernsSync(alert.kind))

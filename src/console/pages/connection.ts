@@ -134,7 +134,7 @@ export function connectionCard(
   context: SharedContext,
   details: Html | null,
 ): Html {
-  const { name, target, people, foreign, last, active, asOf, nextAt, nextVerifyAt, inbox, pushed } = connection
+  const { name, target, people, foreign, leftOut, last, active, asOf, nextAt, nextVerifyAt, inbox, pushed } = connection
   const { text, tone, state } = connectionState(connection, {
     now: context.now,
     alerts: status.alerts,
@@ -185,6 +185,16 @@ ${figures([
         ? `and ${pluralize(foreign.separated, 'person', 'people')} who left, as the platform shows`
         : null,
   },
+  ...(leftOut === undefined
+    ? []
+    : [
+        {
+          name: 'Left out of a part',
+          value: html`<a href="${address('/problems', { connection: name })}#left-out">${number(leftOut.people)}</a>`,
+          tone: 'wait' as const,
+          note: html`since ${formatInstant(leftOut.since)}`,
+        },
+      ]),
 ])}
 ${definitions([
   [

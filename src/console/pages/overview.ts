@@ -126,12 +126,13 @@ function stateTiles({ states }: Status, search: string, state: ConnectionStateNa
 }
 
 function columnsOf(status: Status, { now }: SharedContext): readonly Column<ConnectionStatus>[] {
-  const problemsOf = ({ problems, blockedPeople, foreign, inbox }: ConnectionStatus) =>
+  const problemsOf = ({ problems, blockedPeople, foreign, leftOut, inbox }: ConnectionStatus) =>
     problems.refused.people +
     problems.undelivered.people +
     blockedPeople.people +
     blockedPeople.rows +
     foreign.people +
+    (leftOut?.people ?? 0) +
     (inbox?.rejected ?? 0)
   return [
     {

@@ -22,6 +22,7 @@ import {
   shortId,
   valueText,
 } from '../site/words.ts'
+import { runLinks } from './left-out.ts'
 import { personActions, personButtons } from './person-actions.ts'
 import { readPerson } from './person-form.ts'
 
@@ -62,6 +63,7 @@ function notesList(person: Person): Html | null {
     day,
     moment: formatInstant,
     key: (key) => html`<span class="key">${key}</span>`,
+    ...runLinks,
   })
   if (notes.length === 0) return null
   const items = notes.map(
@@ -76,13 +78,15 @@ export function deliveryBadge({
   confirmed,
   retracted,
   heldBack,
+  leftOut,
   statedDeparture,
-}: Pick<Person, 'due' | 'confirmed' | 'retracted' | 'heldBack' | 'statedDeparture'>): Html {
+}: Pick<Person, 'due' | 'confirmed' | 'retracted' | 'heldBack' | 'leftOut' | 'statedDeparture'>): Html {
   if (retracted) return badge('Retracted', 'plain')
   if (confirmed === null) return badge('Not on the platform yet', 'wait')
   if (due.length > 0) return badge('To be delivered', 'wait')
   if (statedDeparture?.isAccepted && !statedDeparture.isInferredByHr)
     return badge('Stated by an operator, not yet by HR', 'wait')
+  if (leftOut) return badge('Waits for an approval', 'wait')
   return heldBack?.leaving ? badge('Departure held back', 'wait') : badge('Delivered', 'good')
 }
 

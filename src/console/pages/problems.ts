@@ -13,6 +13,7 @@ import { day, formatInstant, formatRelativeTime, number, pluralize } from '../..
 import { seesValues } from '../site/control.ts'
 import type { Fields, SharedContext, Site } from '../site/site.ts'
 import { capital, connectionField, connectionHref, kindBadge, personCell, runHref } from '../site/words.ts'
+import { leftOutTable } from './left-out.ts'
 import { connectionsPerPage } from './overview.ts'
 
 const perPage = 50
@@ -83,8 +84,8 @@ function areNamesRequested(fields: Fields): boolean {
   return fields('values') !== ''
 }
 
-type List = 'problems' | 'blocked-people' | 'foreign' | 'leavers'
-const lists: readonly List[] = ['problems', 'blocked-people', 'foreign', 'leavers']
+type List = 'problems' | 'blocked-people' | 'left-out' | 'foreign' | 'leavers'
+const lists: readonly List[] = ['problems', 'blocked-people', 'left-out', 'foreign', 'leavers']
 
 /** The query of a list, from the address. */
 function pageOf(name: List, fields: Fields) {
@@ -112,10 +113,11 @@ function pages(name: List, next: string | null, fields: Fields): Html | null {
 async function currentPart(context: SharedContext, fields: Fields, withNames: boolean): Promise<Html> {
   const { control } = context
   const connection = fields('connection')
-  const [{ data: failures }, problems, blockedPeople, foreign] = await Promise.all([
+  const [{ data: failures }, problems, blockedPeople, leftOut, foreign] = await Promise.all([
     control.listFailures({}),
     control.listProblems({ query: { ...pageOf('problems', fields), values: withNames } }),
     control.listBlockedPeople({ query: { ...pageOf('blocked-people', fields), values: withNames } }),
+    control.listLeftOut({ query: { ...pageOf('left-out', fields), values: withNames } }),
     control.listForeign({ query: pageOf('foreign', fields) }),
   ])
   const { totals } = await statusOf(context, connection)
@@ -135,6 +137,14 @@ ${card({
   content: html`<p>The <a href="${address('/problems/hr', { connection, values: withNames })}">corrections for HR</a> list the rows and events with what to write instead, also as files.</p>
 ${blockedPeopleTable(blockedPeople.data, context)}${pages('blocked-people', blockedPeople.next, fields)}`,
 })}
+${
+  totals.leftOut > 0 &&
+  card({
+    title: html`Left out when a part of a plan was approved <span class="faint">${number(totals.leftOut)}</span>`,
+    id: 'left-out',
+    content: html`${leftOutTable(leftOut.data, context.now)}${pages('left-out', leftOut.next, fields)}`,
+  })
+}
 ${card({
   title: html`Only on the platform <span class="faint">${number(totals.foreign)}</span>`,
   id: 'foreign',

@@ -12,6 +12,7 @@ import { historyOperations } from './history.ts'
 import { holdBackOperations } from './hold-backs.ts'
 import { keyOperations } from './keys.ts'
 import { leaverOperations } from './leavers.ts'
+import { leftOutOperations } from './left-out.ts'
 import { pauseOperations } from './pauses.ts'
 import { peopleOperations } from './people.ts'
 import { planOperations } from './plans.ts'
@@ -38,6 +39,8 @@ export const control = operations({
   ...keyOperations,
   // People whom only the platform knows.
   ...foreignOperations,
+  // People who were left out when a part of a plan was approved.
+  ...leftOutOperations,
   ...holdBackOperations,
   // Departures that an operator states before HR.
   ...statedDepartureOperations,

@@ -46,6 +46,7 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
   listProblems: { query: { connection } },
   listBlockedPeople: { query: { connection } },
   listForeign: { query: { connection } },
+  listLeftOut: { query: { connection } },
   separateForeign: {
     params: ofConnection,
     bodies: { 'Left before the move': { identityIds: ['E-1042', 'E-1043'], on: '2026-10-31', reason } },

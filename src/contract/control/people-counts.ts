@@ -22,6 +22,11 @@ export const ForeignTally = z
   .meta({ id: 'ForeignTally' })
 export type ForeignTally = z.infer<typeof ForeignTally>
 
+/** How many people wait because they were left out when a part of a plan was approved, and since when. */
+export const LeftOutTally = z
+  .object({ people: Count, since: Instant.describe('Since when the first of them waits.') })
+  .meta({ id: 'LeftOutTally' })
+
 /** How many people are in doubt, and until when. */
 export const InDoubtCounts = z
   .object({

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { deprecatedName } from './deprecated.ts'
 import { HoldBack } from './hold-backs.ts'
 import { Leaver } from './leavers.ts'
+import { LeftOutPerson } from './left-out.ts'
 import { Count, Instant, PersonChange, RecordView } from './plan-shapes.ts'
 import { StatedDeparture } from './stated-departures.ts'
 
@@ -42,6 +43,9 @@ export const Person = z
     statedDeparture: StatedDeparture.omit({ identityId: true })
       .nullable()
       .describe('A departure that an operator states and HR does not yet.'),
+    leftOut: LeftOutPerson.omit({ connection: true, identityId: true, name: true, ageSeconds: true })
+      .optional()
+      .describe('What waits since a part of a plan was approved without the person. Absent: nothing.'),
     keys: z.array(z.string()).describe('Further keys by which HR has named this person since.'),
     forgotten: z.literal(true).optional().describe('The values were removed on request.'),
     overtaken: z

@@ -1,3 +1,4 @@
+import type { LeftOutPerson } from './left-out.ts'
 import type { Person } from './person-shapes.ts'
 import type { PersonAccount } from './plan-shapes.ts'
 import type { StatedDeparture } from './stated-departures.ts'
@@ -7,18 +8,21 @@ type NoteFormats<T> = {
   readonly day: (instant: string) => T
   readonly moment: (instant: string) => T
   readonly key: (key: string) => T
+  readonly run: (runId: string) => T
+  /** What decides about a held run: a command or a page. */
+  readonly decision: (runId: string) => T
 }
 
 /** What to know about a person beside the fields. Each note is a sentence without its full stop, in parts. */
 export function personNotes<T>(person: Person, formats: NoteFormats<T>): (string | T)[][] {
   const { day, moment, key } = formats
-  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, statedDeparture, forgotten, waiting } =
-    person
+  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, statedDeparture, forgotten } = person
   const notes: (string | T)[][] = []
   if (retracted) notes.push(['retracted on ', moment(retracted.at), `: ${retracted.reason}`])
   if (confirmed === null && !retracted) notes.push(['the platform has not acknowledged this person yet'])
   if (heldBack) notes.push(heldBackNote(heldBack, formats))
   if (statedDeparture) notes.push([statementNote(statedDeparture)])
+  if (person.leftOut) notes.push(leftOutNote(person.leftOut, formats))
   if (keys.length > 0) {
     const named = keys.flatMap((one, index) => (index === 0 ? [key(one)] : [', ', key(one)]))
     notes.push([`HR now uses the ${keys.length === 1 ? 'key' : 'keys'} `, ...named, ' for this person'])
@@ -26,7 +30,7 @@ export function personNotes<T>(person: Person, formats: NoteFormats<T>): (string
   if (forgotten) notes.push(['forgotten: the stored values of this person were removed on request'])
   if (inferred && !statedDeparture?.isInferredByHr) notes.push(['the leaving date was inferred; no row states it'])
   if (deferredTo && !statedDeparture) notes.push(['leaves on ', day(deferredTo), '; the departure is sent on that day'])
-  for (const { effectiveOn, leaves } of waiting)
+  for (const { effectiveOn, leaves } of person.waiting)
     notes.push([`a row of HR ${leaves ? 'about a departure ' : ''}takes effect on `, day(effectiveOn)])
   for (const { column, reason, source, line } of person.blockedBy ?? [])
     notes.push([`${source}:${line}: ${column === null ? '' : `${column}: `}${reason}`])
@@ -43,6 +47,43 @@ function heldBackNote<T>(heldBack: NonNullable<Person['heldBack']>, { day }: Not
       ? ['departures of this person are']
       : ['HR says that this person left on ', day(leaving.separatedAt), '; the departure is']
   return [...subject, ' held back until ', day(until), ` by ${by}: ${reason}`]
+}
+
+/** Without whom a part was approved, what waits since when, and how it is decided. */
+function leftOutNote<T>(leftOut: NonNullable<Person['leftOut']>, formats: NoteFormats<T>): (string | T)[] {
+  const { moment } = formats
+  return [
+    ...leftOutOf(leftOut, formats),
+    `: ${waitingChange(leftOut)} for an approval since `,
+    moment(leftOut.since),
+    '; ',
+    ...leftOutDecision(leftOut, formats),
+  ]
+}
+
+type LeftOutFormats<T> = Pick<NoteFormats<T>, 'moment' | 'run'>
+
+/** Of which run a person was left out, and who approved a part of it. */
+export function leftOutOf<T>(
+  { runId, approved }: Pick<LeftOutPerson, 'runId' | 'approved'>,
+  { moment, run }: LeftOutFormats<T>,
+): (string | T)[] {
+  const start = ['left out of ', run(runId)]
+  return approved === null ? start : [...start, ` (part approved by ${approved.by} on `, moment(approved.at), ')']
+}
+
+function waitingChange({ departs }: Pick<LeftOutPerson, 'departs'>): string {
+  return departs ? 'a departure waits' : 'other values wait'
+}
+
+/** How somebody decides about the change that waits. */
+export function leftOutDecision<T>(
+  { held }: Pick<LeftOutPerson, 'held'>,
+  { run, decision }: Pick<NoteFormats<T>, 'run' | 'decision'>,
+): (string | T)[] {
+  if (held === null) return ['nothing is to decide until HR states it again']
+  if (held.isExpired) return [run(held.runId), ' has expired: the next run plans it again']
+  return ['decide with: ', decision(held.runId)]
 }
 
 /** Who states a departure, and what it waits for. */

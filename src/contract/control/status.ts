@@ -5,7 +5,7 @@ import { connectionStates } from './connection-states.ts'
 import { deprecatedName } from './deprecated.ts'
 import { After, Limit, Search } from './lists.ts'
 import { Pause } from './pauses.ts'
-import { BlockedPeopleCounts, ForeignTally, InDoubtCounts } from './people-counts.ts'
+import { BlockedPeopleCounts, ForeignTally, InDoubtCounts, LeftOutTally } from './people-counts.ts'
 import { Count, Instant } from './plan-shapes.ts'
 import { Process, Reload } from './processes.ts'
 import { Run } from './run-shapes.ts'
@@ -37,6 +37,9 @@ export const ConnectionStatus = z.object({
   blockedPeople: BlockedPeopleCounts.describe('People who are blocked: what HR states of them cannot be sent.'),
   unserved: deprecatedName(BlockedPeopleCounts, 'blockedPeople'),
   foreign: ForeignTally.describe('People whom only the platform knows, as its list was read last.'),
+  leftOut: LeftOutTally.optional().describe(
+    'The people who were left out when a part of a plan was approved, and wait for an approval. Absent: no one waits.',
+  ),
   inDoubt: InDoubtCounts.nullable().describe('The people who are in doubt now. Null: no one.'),
   twoPeople: z.boolean().describe('Whether another person than asked for a run has to approve its plan.'),
   requireReason: z.boolean().optional().describe('Whether approving or rejecting a held plan takes a reason.'),
@@ -85,6 +88,7 @@ const Totals = z.object({
   problems: Count.describe('People that the platform turned down, or whose delivery fails or waits behind a block.'),
   blockedPeople: Count.describe('People and rows that are blocked.'),
   foreign: Count.describe('People whom only the platform knows, as employed.'),
+  leftOut: Count.describe('People who were left out when a part of a plan was approved, and wait for an approval.'),
   stated: z.array(z.string()).describe('The connections with departures that operators state before HR.'),
   inDoubt: z.array(InDoubtCounts.extend({ connection: z.string() })).describe('The connections with people in doubt.'),
 })

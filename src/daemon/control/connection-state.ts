@@ -6,7 +6,7 @@ import type { CurrentRunStates } from '../../store/runs/runs.ts'
 /** What the state of a connection follows from. `alerts`: those of the connection. */
 export type StateFacts = Pick<
   ConnectionStatus,
-  'blocked' | 'paused' | 'problems' | 'blockedPeople' | 'foreign' | 'inbox' | 'people' | 'inDoubt'
+  'blocked' | 'paused' | 'problems' | 'blockedPeople' | 'foreign' | 'leftOut' | 'inbox' | 'people' | 'inDoubt'
 > & { readonly runs: CurrentRunStates; readonly alerts: readonly Pick<Alert, 'kind'>[] }
 
 /** The state of a connection: in sync only if nothing waits, nobody differs and no alert is open. */
@@ -32,13 +32,14 @@ function activeStateOf(state: string): ConnectionStateName {
 }
 
 function stateOfPeople(facts: Omit<StateFacts, 'runs'>): ConnectionStateName {
-  const { problems, blockedPeople, foreign, inbox, people, inDoubt, alerts } = facts
+  const { problems, blockedPeople, foreign, leftOut, inbox, people, inDoubt, alerts } = facts
   const trouble =
     problems.refused.people +
     problems.undelivered.people +
     blockedPeople.people +
     blockedPeople.rows +
     foreign.people +
+    (leftOut?.people ?? 0) +
     (inbox?.rejected ?? 0)
   if (trouble > 0) return 'problems'
   if (people.due > 0 || (inbox !== null && inbox.pending > 0)) return 'pending'

@@ -14,6 +14,7 @@ import { historyHandlers } from './history.ts'
 import { holdBackHandlers } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
 import { leaverHandlers } from './leavers.ts'
+import { leftOutHandlers } from './left-out.ts'
 import { pauseHandlers } from './pauses.ts'
 import { peopleHandlers } from './people.ts'
 import { planHandlers } from './plans.ts'
@@ -48,6 +49,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & WithActo
   ...statedDepartureHandlers,
   ...keyHandlers,
   ...leaverHandlers,
+  ...leftOutHandlers,
   ...statementHandlers,
   ...pauseHandlers,
   ...peopleHandlers,

@@ -10,6 +10,7 @@ import { resolveKey } from '../../store/key-answers.ts'
 import { listLeavers } from '../../store/leavers/list.ts'
 import { listBlockedPeople } from '../../store/rejects/blocked-people.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
+import { listLeftOut } from '../../store/roster/left-out-people.ts'
 import { type RosterSearchResult, searchPeople } from '../../store/roster/search.ts'
 import { holdBackOf } from '../../sync/requests/hold-backs.ts'
 import { statedDepartureOf } from '../../sync/requests/stated-departures.ts'
@@ -18,6 +19,7 @@ import type { ControlContext } from './control-context.ts'
 import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors.ts'
 import { holdBackView } from './hold-backs.ts'
 import { labelsOf, leaverView } from './leavers.ts'
+import { leftOutView } from './left-out.ts'
 import { requireConnection, selectedConnections } from './require-connection.ts'
 import { scanInTurn } from './scan-turns.ts'
 import { statedDepartureView } from './stated-departures.ts'
@@ -74,6 +76,7 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
     const leavers = (await listLeavers(ctx.sync.store.db, ofPerson)).map((leaver) => leaverView(ctx, leaver, query))
     const heldBack = holdBack && holdBackView(holdBack)
     const stated = await statedDepartureOf(ctx.sync, person)
+    const [leftOut] = await listLeftOut(ctx.sync.store.db, { ...person, now: ctx.sync.now() })
     const blockedBy = (await listBlockedPeople(ctx.sync.store.db, { now: ctx.sync.now(), ...person })).flatMap(
       ({ column, reason, source, line }) => (line === null ? [] : { column, reason, source, line }),
     )
@@ -84,6 +87,7 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
         // `unserved` is deprecated: removed after 0.1.
         ...(blockedBy.length > 0 && { blockedBy, unserved: blockedBy }),
         leavers,
+        ...(leftOut && { leftOut: leftOutView(leftOut) }),
         heldBack,
         statedDeparture: stated && statedDepartureView(stated),
       },

@@ -11,6 +11,7 @@ import { noProblems, problemCounts } from '../../store/deliveries/problems.ts'
 import { foreignCounts, noForeignPeople } from '../../store/foreign/people.ts'
 import { inDoubtCounts } from '../../store/in-doubt.ts'
 import { countBlockedPeople, noBlockedPeople } from '../../store/rejects/blocked-people.ts'
+import { leftOutCounts } from '../../store/roster/left-out-people.ts'
 import { type CurrentRuns, currentRunStates, currentRuns, endStates } from '../../store/runs/runs.ts'
 import { pushedTallies } from '../../store/scim/resources.ts'
 import { connectionsWithStated } from '../../store/stated-departures.ts'
@@ -80,6 +81,7 @@ function totalsOf(connections: readonly Summary[], { stated }: Facts): Status['t
     problems: sum(({ problems }) => problems.refused.people + problems.undelivered.people),
     blockedPeople: sum(({ blockedPeople }) => blockedPeople.people + blockedPeople.rows),
     foreign: sum(({ foreign }) => foreign.people),
+    leftOut: sum(({ leftOut }) => leftOut?.people ?? 0),
     stated: connections.flatMap(({ name }) => (stated.has(name) ? [name] : [])),
     inDoubt: connections.flatMap(({ name, inDoubt }) => (inDoubt === null ? [] : [{ connection: name, ...inDoubt }])),
   }
@@ -98,6 +100,7 @@ async function readFacts({ sync }: ControlContext, alerts: readonly Alert[]) {
     problems: await problemCounts(db, { now: sync.now() }),
     blockedPeople: await countBlockedPeople(db, { now: sync.now() }),
     foreign: await foreignCounts(db),
+    leftOut: await leftOutCounts(db),
     inDoubt: await inDoubtCounts(db),
     pauses: await pausedConnections(db, sync.now()),
     runs: await currentRunStates(db, [...sync.connections.keys()]),
@@ -126,6 +129,7 @@ function connectionSummary(ctx: ControlContext, name: string, facts: Facts): Sum
     problems: facts.problems.get(name) ?? noProblems,
     blockedPeople: facts.blockedPeople.get(name) ?? noBlockedPeople,
     foreign: facts.foreign.get(name) ?? noForeignPeople,
+    leftOut: facts.leftOut.get(name),
     inDoubt: facts.inDoubt.get(name) ?? null,
     inbox: feeds?.webhook
       ? { pending: state?.pendingEvents ?? 0, held: state?.heldEvents ?? 0, rejected: state?.rejectedEvents ?? 0 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isOfSort } from '../roster/unapproved-people.ts'
 import type { Db } from '../schema.ts'
 import { type Condition, type ConditionSettings, minute, type WaitingCounts } from './condition.ts'
 
@@ -21,7 +22,7 @@ export async function held(db: Db, { connections, now }: ConditionSettings): Pro
         from json_array_elements(runs.guards) guard where not (guard ->> 'ok')::boolean) as code,
       tally.runs, tally.since, tally.people, tally.leavers
     from runs join (
-      select connection, count(*)::int as runs, min(coalesce(started_at, created_at)) as since,
+      select connection, count(*)::int as runs, min(least(coalesce(started_at, created_at), ${leftOutSince})) as since,
         sum(${planned('join', 'update', 'leave', 'return', 'correct', 'retract')})::int as people,
         sum(${planned('leave', 'correct')})::int as leavers
       from runs where state = 'held' and connection = any(${connections}) group by connection
@@ -38,6 +39,17 @@ export async function held(db: Db, { connections, now }: ConditionSettings): Pro
         : `${runs} runs wait for an approval${expiryText(expiresAt, now)}; the newest: ${reason}`,
   }))
 }
+
+/**
+ * In SQL, since when the people of a held run wait who were left out when a part of an earlier plan was approved. Each night makes a new run
+ * of them.
+ */
+const leftOutSince = sql`(
+  select min(waiting.since) from unapproved_people waiting
+  join changes on changes.run_id = runs.id and changes.identity_id = waiting.identity_id
+  where waiting.connection = runs.connection and not changes.carried and ${isOfSort}
+    and exists (
+      select from json_array_elements(runs.guards) guard where guard ->> 'name' = 'leftUnapproved' and guard ->> 'ok' = 'false'))`
 
 /** An expired plan can no longer be approved. It stays held, so that its departures stay visible until a run plans them again. */
 function expiryText(expiresAt: Date | null, now: Date): string {

@@ -29,7 +29,7 @@ export async function prepareRestored(tx: Db, { until, now }: { until: Date; now
       ...(isPlanning ? { to: 'failed', failure: 'conflict' } : { to: 'cancelled' }),
     })
     // A part of it may have been approved since the backup: the rest would be so few that no limit counts them.
-    if (state === 'held') await recordUnapproved(tx, { runId: id, onlyLeavers: true })
+    if (state === 'held') await recordUnapproved(tx, { runId: id, onlyLeavers: true, now })
     await dropPlan(tx, id, now)
     await releaseEvents(tx, id)
   }

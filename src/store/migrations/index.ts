@@ -18,6 +18,7 @@ import { rosterTables } from './initial/roster.ts'
 import { runTables } from './initial/runs.ts'
 import { scimTables } from './initial/scim.ts'
 import { statementTables } from './initial/statements.ts'
+import { leftOutSince } from './left-out-since.ts'
 import { planOrders } from './plan-orders.ts'
 import { proposalTimes } from './proposal-times.ts'
 import { restoredStatements } from './restored-statements.ts'
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   settingsChanges,
   settingsWrites,
   unapprovedPeople,
+  leftOutSince,
 ]

@@ -5,6 +5,7 @@ import type { Db } from '../schema.ts'
 
 type RecordInput = {
   readonly runId: string
+  readonly now: Date
   /** Only people whose departure the plan would send. */
   readonly onlyLeavers?: boolean
 }
@@ -13,18 +14,18 @@ type RecordInput = {
 const leaves = sql<boolean>`(changes.kind in ('leave', 'correct') or (changes.kind = 'join' and changes.separated_at is not null))`
 
 /** In SQL, whether a change is of the sort that was left out. A joiner waits in whatever state. */
-const isOfSort = sql<boolean>`(changes.kind = 'join' or waiting.departs = (changes.kind in ('leave', 'correct')))`
+export const isOfSort = sql<boolean>`(changes.kind = 'join' or waiting.departs = (changes.kind in ('leave', 'correct')))`
 
 /**
  * Records the people of a held plan whose change nobody approved, so that every later plan holds them, however few they are: whatever feed
  * states their change, and whatever becomes of this plan. Changes that were accepted before and are only sent again do not count, nor do
  * those that only a person asked for. Other values than a departure are held only if an export of everybody states them again.
  */
-export async function recordUnapproved(tx: Db, { runId, onlyLeavers = false }: RecordInput): Promise<void> {
+export async function recordUnapproved(tx: Db, { runId, onlyLeavers = false, now }: RecordInput): Promise<void> {
   const ofKind = onlyLeavers ? leaves : sql`(${leaves} or runs.mode = 'snapshot')`
   await sql`
-    insert into unapproved_people (connection, identity_id, departs, run_id, as_of)
-    select runs.connection, changes.identity_id, ${leaves}, runs.id, coalesce(runs.as_of, runs.created_at)
+    insert into unapproved_people (connection, identity_id, departs, run_id, as_of, since)
+    select runs.connection, changes.identity_id, ${leaves}, runs.id, coalesce(runs.as_of, runs.created_at), ${now}
     from changes join runs on runs.id = changes.run_id
     where runs.id = ${runId} and runs.feed in ('source', 'webhook', 'roster') and not runs.options ? 'retract'
       and not changes.carried and ${ofKind}

@@ -107,6 +107,7 @@ export type RosterTables = EffectiveTables & {
     run_id: string
     as_of: Date
     ended_by: string | null
+    since: Date
   }
   hold_backs: {
     connection: string

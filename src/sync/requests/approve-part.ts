@@ -127,7 +127,7 @@ async function splitPart(tx: Db, { run, connection, digest, selection, now }: Sp
   const only = sql<boolean>`not ${isUnapproved({ connection: run.connection, now })}`
   const people = await countPeople(tx, { runId: partId, asOf: run.asOf, connection, only, now })
   await recordPartCounts(tx, { runId: run.id, partId, people })
-  await recordUnapproved(tx, { runId: run.id })
+  await recordUnapproved(tx, { runId: run.id, now })
   const part = await getRun(tx, partId)
   if (part === null) throw new Error(`run ${partId} was not stored`)
   if (part.digest !== digest)

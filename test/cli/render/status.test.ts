@@ -42,7 +42,7 @@ test('the status shows what runs and the state of each connection', () => {
     reload: { at: '2026-11-20T01:30:00.000Z', refused: 'server.port cannot change while the daemon runs: restart it' },
     unsigned: 'entry 7, the last one, is not what was signed',
     states: { inSync: 1 } as const,
-    totals: { employed: 1, problems: 0, blockedPeople: 0, foreign: 0, stated: [], inDoubt: [] },
+    totals: { employed: 1, problems: 0, blockedPeople: 0, foreign: 0, leftOut: 0, stated: [], inDoubt: [] },
     next: null,
     connections: [
       {
@@ -124,7 +124,7 @@ test('without a daemon no next run is promised', () => {
     alerts: [],
     processes: [],
     states: { inSync: 1 } as const,
-    totals: { employed: 1, problems: 0, blockedPeople: 0, foreign: 0, stated: [], inDoubt: [] },
+    totals: { employed: 1, problems: 0, blockedPeople: 0, foreign: 0, leftOut: 0, stated: [], inDoubt: [] },
     next: null,
     connections: [
       {
