@@ -1,3 +1,5 @@
+import { othersGoOnText } from '../contract/control/left-out.ts'
+import type { OthersGoOn } from '../contract/control/plan-shapes.ts'
 import type { ClassifiedValue as ClassifiedView } from '../contract/control/shapes.ts'
 import type { Database } from '../database/database.ts'
 import { Failure } from '../errors.ts'
@@ -10,7 +12,7 @@ import { hasRosterEntries } from '../store/roster/roster.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { SyncConnection } from '../sync/context/context.ts'
 import { summarizeReading } from '../sync/plan/summarize-reading.ts'
-import { heldVerdicts } from '../sync/sync.ts'
+import { heldPlan } from '../sync/sync.ts'
 import { version } from '../version.ts'
 import type { CheckWorkspace } from './check-workspace.ts'
 import { openStore } from './installation/open-store.ts'
@@ -22,12 +24,15 @@ export type DaemonQueries = {
   classifiedValues(connection: string): Promise<readonly ClassifiedView[]>
   /** Whether an earlier run accepted any person of the connection. */
   knowsAnybody(connection: string): Promise<boolean>
-  /** The failed verdicts for which what a run would do now is held. Throws a failure if it cannot be planned. */
-  heldVerdicts(connection: string): Promise<readonly HeldVerdict[]>
+  /** Why what a run would do now is held. Throws a failure if it cannot be planned. */
+  heldPlan(connection: string): Promise<HeldPlan>
 }
 
 /** Why a plan would be held. */
 type HeldVerdict = Pick<Verdict, 'name' | 'reason' | 'hints' | 'people'>
+
+/** Why a plan would be held: no verdict if it would not be. `leftOut`: the only people who would be; left out: everybody. */
+type HeldPlan = { readonly verdicts: readonly HeldVerdict[]; readonly leftOut?: OthersGoOn }
 
 /** Where a check reads stored facts: in the store, if this process has it open, or else from the daemon. */
 type StoredFactsOptions = SourceCheckOptions & {
@@ -41,7 +46,7 @@ type StoredFacts = {
   readonly classified: readonly ClassifiedValue[]
   readonly hasPeople: boolean
   /** Why the next plan would be held, or why it cannot be made. Null before the first one, which needs no store. */
-  readonly nextPlan: readonly HeldVerdict[] | Failure | null
+  readonly nextPlan: HeldPlan | Failure | null
 }
 type FactsByConnection = ReadonlyMap<string, StoredFacts>
 
@@ -74,7 +79,7 @@ async function factsInStore(
   for (const connection of connections) {
     const { name } = connection
     const hasPeople = await hasRosterEntries(store.db, name)
-    const nextPlan = hasPeople ? await planOrFailure(() => heldVerdicts(ctx, connection, signal)) : null
+    const nextPlan = hasPeople ? await planOrFailure(() => heldPlan(ctx, connection, signal)) : null
     facts.set(name, { classified: await listClassifiedValues(store.db, name), hasPeople, nextPlan })
   }
   return facts
@@ -89,13 +94,13 @@ async function factsOfDaemon(
     const views = await daemon.classifiedValues(name)
     const classified = views.map(({ field, value, as }) => ({ field, value, meaning: as }))
     const hasPeople = await daemon.knowsAnybody(name)
-    const nextPlan = hasPeople ? await planOrFailure(() => daemon.heldVerdicts(name)) : null
+    const nextPlan = hasPeople ? await planOrFailure(() => daemon.heldPlan(name)) : null
     facts.set(name, { classified, hasPeople, nextPlan })
   }
   return facts
 }
 
-async function planOrFailure(plan: () => Promise<readonly HeldVerdict[]>): Promise<readonly HeldVerdict[] | Failure> {
+async function planOrFailure(plan: () => Promise<HeldPlan>): Promise<HeldPlan | Failure> {
   try {
     return await plan()
   } catch (error) {
@@ -113,8 +118,9 @@ export function* checkNextPlan(connection: string, stored: FactsByConnection | F
     if (!nextPlan.code.startsWith('source_')) yield failed(name, nextPlan)
   }
   // The check of the source says which columns are missing.
+  else if (nextPlan?.leftOut) yield failed(name, new Failure('run_held', othersGoOnText(nextPlan.leftOut)))
   else
-    for (const verdict of nextPlan ?? [])
+    for (const verdict of nextPlan?.verdicts ?? [])
       if (verdict.name !== 'missingColumn') yield failed(name, new Failure('run_held', heldText('next', verdict)))
 }
 
@@ -197,8 +203,8 @@ async function previewSource(
 }
 
 function isHeld({ hasPeople, nextPlan }: StoredFacts, first: readonly HeldVerdict[]): boolean {
-  const verdicts = hasPeople ? nextPlan : first
-  return verdicts !== null && !(verdicts instanceof Failure) && verdicts.length > 0
+  if (!hasPeople) return first.length > 0
+  return nextPlan !== null && !(nextPlan instanceof Failure) && nextPlan.verdicts.length > 0
 }
 
 function leaversText(leavers: number, records: number): string {

@@ -92,7 +92,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     ],
     foreign: [top, 'plans/entries.ts'],
     history: [top, 'plans', 'roster', 'inbox'],
-    alerts: [top, 'connections', 'rejects', 'leavers', 'effective', 'workers', 'foreign', 'statement/owed.ts'],
+    alerts: [
+      ...[top, 'connections', 'rejects', 'leavers', 'effective', 'workers', 'foreign', 'statement/owed.ts'],
+      'roster/unapproved-people.ts',
+    ],
     retention: [top, 'audit/trail.ts', 'runs', 'roster', 'scim/resources.ts', 'statement/forget.ts'],
     backup: [top, 'migrations', 'connections', 'runs', 'plans', 'roster', 'inbox', 'workers', 'audit/trail.ts'],
   },

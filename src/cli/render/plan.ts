@@ -1,3 +1,4 @@
+import { othersGoOnText } from '../../contract/control/left-out.ts'
 import type {
   ChangeView,
   FieldChange,
@@ -35,6 +36,7 @@ export function renderPlan({ also = [], ...plan }: PlanDocument, paint: Paint): 
   return blocks([
     heading(plan, paint),
     renderGuards(plan.guards, paint),
+    plan.leftOut === undefined ? '' : paint('yellow', `${othersGoOnText(plan.leftOut)}.`),
     plan.changes.length === 0 ? 'Nothing to change.' : renderChanges(plan.changes, paint),
     renderWarnings(plan.warnings, paint),
     renderRejects(plan.rejects, plan.source?.name ?? 'source', paint),

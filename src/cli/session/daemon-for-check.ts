@@ -17,9 +17,9 @@ export async function daemonForCheck(config: Config): Promise<DaemonQueries | nu
       const { connections: shown } = await control.status({ query: { connection } })
       return shown.some(({ people }) => people.desired > 0)
     },
-    async heldVerdicts(connection) {
-      const { guards } = await control.planConnection({ params: { connection }, query: { values: false } })
-      return guards.filter(({ ok }) => !ok)
+    async heldPlan(connection) {
+      const { guards, leftOut } = await control.planConnection({ params: { connection }, query: { values: false } })
+      return { verdicts: guards.filter(({ ok }) => !ok), ...(leftOut && { leftOut }) }
     },
   }
 }

@@ -1,3 +1,4 @@
+import { othersGoOnText } from '../../contract/control/left-out.ts'
 import type {
   ChangedPerson,
   SettingsComparison,
@@ -26,7 +27,7 @@ const figures: readonly Figure[] = [
   { name: 'Corrections', of: ({ counts }) => number(counts.correct) },
   {
     name: 'Guards that would hold the plan',
-    of: ({ guards }) => failedGuards(guards).map(guardName).join('\n') || 'none',
+    of: ({ guards, leftOut }) => (leftOut ? [] : failedGuards(guards)).map(guardName).join('\n') || 'none',
   },
 ]
 
@@ -120,10 +121,11 @@ function linesOf(text: string): Html {
 
 /** Why the plan would be held with the changed settings, and what they newly warn of. */
 function reasonsList({ before, after }: SettingsComparison): Html | null {
-  const failed = after.guards.filter(({ ok }) => !ok)
+  const failed = after.leftOut ? [] : after.guards.filter(({ ok }) => !ok)
   const warnings = after.warnings.filter((warning) => !before?.warnings.includes(warning))
-  if (failed.length + warnings.length === 0) return null
-  return html`<ul class="lines">${failed.map(({ name, reason }) => html`<li><strong class="bad">${guardName(name)}</strong>: ${reason ?? 'beyond its limit'}</li>`)}
+  if (failed.length + warnings.length === 0 && !after.leftOut) return null
+  return html`<ul class="lines">${after.leftOut && html`<li>${sentence(othersGoOnText(after.leftOut))}</li>`}
+${failed.map(({ name, reason }) => html`<li><strong class="bad">${guardName(name)}</strong>: ${reason ?? 'beyond its limit'}</li>`)}
 ${warnings.map((warning) => html`<li><strong>New warning</strong>: ${warning}</li>`)}</ul>`
 }
 

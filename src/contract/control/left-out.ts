@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { After, Limit, page } from './lists.ts'
-import { Count, Instant } from './plan-shapes.ts'
+import { Count, Instant, type OthersGoOn } from './plan-shapes.ts'
 import { Values } from './plans.ts'
 
 /** A person who was left out when a part of a plan was approved, and waits until somebody approves the change. */
@@ -25,6 +25,13 @@ export const LeftOutPerson = z
   })
   .meta({ id: 'LeftOutPerson' })
 export type LeftOutPerson = z.infer<typeof LeftOutPerson>
+
+/** `4 people who were left out of run 1a2b3c4d wait for a decision; all others would be delivered`. */
+export function othersGoOnText({ people, runIds }: OthersGoOn): string {
+  const runs = runIds.map((id) => `run ${id.slice(0, 8)}`).join(', ')
+  const who = people === 1 ? '1 person who was' : `${people.toLocaleString('en')} people who were`
+  return `${who} left out of ${runs} ${people === 1 ? 'waits' : 'wait'} for a decision; all others would be delivered`
+}
 
 /** How people see who waits because a part of a plan was approved without them. */
 export const leftOutOperations = operations({

@@ -136,6 +136,15 @@ export const RejectView = z
   .meta({ id: 'Reject' })
 export type RejectView = z.infer<typeof RejectView>
 
+/** Whom a run would hold while it delivers all others. */
+export const OthersGoOn = z
+  .object({
+    people: Count.describe('People who were left out when a part of a plan was approved. They alone would be held.'),
+    runIds: z.array(z.string()).readonly().describe('The runs of which they were left out, at most three.'),
+  })
+  .meta({ id: 'OthersGoOn' })
+export type OthersGoOn = z.infer<typeof OthersGoOn>
+
 const PlanOfOne = z
   .object({
     connection: z.string(),
@@ -147,6 +156,9 @@ const PlanOfOne = z
     records: Count,
     counts: Counts,
     guards: z.array(Verdict),
+    leftOut: OthersGoOn.optional().describe(
+      'The only people whom a run of it would hold; all others would be delivered. Absent: if a guard fails, everybody is held.',
+    ),
     warnings: Warnings,
     kept: KeptPlan.describe('Give it as `plan` to a run that must come to exactly this plan.'),
     changes: z.array(ChangeView),

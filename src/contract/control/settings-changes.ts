@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { By } from './access.ts'
-import { ChangeKind, ChangeView, Counts, RecordView, Verdict } from './plan-shapes.ts'
+import { ChangeKind, ChangeView, Counts, OthersGoOn, RecordView, Verdict } from './plan-shapes.ts'
 import { Values } from './plans.ts'
 
 const sections = ['target', 'source', 'mapping', 'leaving', 'guards', 'schedule', 'other'] as const
@@ -68,6 +68,9 @@ const Effect = z.object({
   rejected: z.int(),
   counts: Counts,
   guards: z.array(Verdict),
+  leftOut: OthersGoOn.optional().describe(
+    'The only people whom the next run would hold. Absent: if a guard fails, everybody is held.',
+  ),
   warnings: z.array(z.string()),
 })
 

@@ -114,9 +114,17 @@ async function nextRun(config: Config, connection: ConnectionConfig, parts: Part
   const planned = { next: config, connection, secrets: new Map() }
   try {
     const { preview } = await planList(planned, { ...parts, help: longReading, maxOfKind })
-    const { rows, records, counts, guards, warnings } = preview
+    const { rows, records, counts, guards, leftOut, warnings } = preview
     const rejected = counts.rejected + counts.incomplete
-    const effect = { rows, records, rejected, counts, guards: [...guards], warnings: [...warnings] }
+    const effect = {
+      rows,
+      records,
+      rejected,
+      counts,
+      guards: [...guards],
+      ...(leftOut && { leftOut }),
+      warnings: [...warnings],
+    }
     return { effect, plan: preview }
   } catch (error) {
     if (error instanceof Failure) return { trouble: error.message }

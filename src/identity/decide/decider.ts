@@ -89,6 +89,9 @@ export function createDecider(rules: DeciderRules) {
     /** Whether the person was left out when a part of a plan was approved. */
     isUnapproved: parts.unapproved.has,
 
+    /** The people whom the guard of those left out counts. Complete once everybody is decided about. */
+    waitingPeople: parts.unapproved.held,
+
     /** Those of the people without an approval whom the source states without a change. Complete once everybody is decided about. */
     statedOtherwise: (): StatedOtherwise[] => parts.unapproved.statedOtherwise(book.lacks),
   }

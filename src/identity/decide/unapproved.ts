@@ -26,6 +26,7 @@ export type UnapprovedPeople = ReadonlyMap<string, { readonly departs: boolean }
 export function watchUnapproved(people: UnapprovedPeople, context: PlanContext) {
   const decided = new Set<string>()
   const statedOtherwise = new Map<string, StatedOtherwise>()
+  const held = new Set<string>()
   return {
     /**
      * The decision as the guards count it: no limit counts one that changes one of these people, as their guard alone holds it, besides those
@@ -37,6 +38,7 @@ export function watchUnapproved(people: UnapprovedPeople, context: PlanContext) 
       const waiting = people.get(identityId)
       if (change === null || waiting === undefined || isCarried(change) || isStated(entry, context)) return decision
       if (!isOfSort(change, waiting)) return decision
+      held.add(identityId)
       return {
         ...decision,
         isAbsent: false,
@@ -44,6 +46,8 @@ export function watchUnapproved(people: UnapprovedPeople, context: PlanContext) 
       }
     },
     has: (identityId: string): boolean => people.has(identityId),
+    /** Those whose change their guard counts. Complete once everybody is decided about. */
+    held: held as ReadonlySet<string>,
     add(identityId: string, from: DecidedFrom): void {
       if (!people.has(identityId)) return
       decided.add(identityId)
@@ -52,6 +56,7 @@ export function watchUnapproved(people: UnapprovedPeople, context: PlanContext) 
     },
     takeBack(identityId: string): void {
       decided.delete(identityId)
+      held.delete(identityId)
       statedOtherwise.delete(identityId)
     },
     /**

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { LeftOutPerson as ShownLeftOutPerson } from '../../contract/control/left-out.ts'
-import type { PersonKey } from '../keys.ts'
+import type { PeopleKeys, PersonKey } from '../keys.ts'
 import type { Db } from '../schema.ts'
 import { isOfSort } from './unapproved-people.ts'
 
@@ -8,7 +8,7 @@ import { isOfSort } from './unapproved-people.ts'
 type LeftOutPerson = Omit<ShownLeftOutPerson, 'name' | 'ageSeconds'>
 
 /** How many people of a connection wait, and since when (ISO 8601) the first of them does. */
-export type LeftOutCounts = { readonly people: number; readonly since: string }
+type LeftOutCounts = { readonly people: number; readonly since: string }
 
 type LeftOutFilter = {
   readonly connection?: string
@@ -59,6 +59,15 @@ export async function listLeftOut(db: Db, filter: LeftOutFilter): Promise<LeftOu
         ? null
         : { runId: heldRun, isExpired: expiresAt !== null && expiresAt.getTime() <= now.getTime() },
   }))
+}
+
+/** The runs of which these people were left out, the newest first, at most three. */
+export async function leftOutOfRuns(db: Db, { connection, identityIds }: PeopleKeys): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select run_id as id from unapproved_people
+    where connection = ${connection} and identity_id = any(${identityIds})
+    group by run_id order by max(since) desc, run_id limit 3`.execute(db)
+  return rows.map(({ id }) => id)
 }
 
 /** Counts those people by connection; connections without any are left out. */

@@ -1,3 +1,4 @@
+import type { OthersGoOn } from '../../contract/control/plan-shapes.ts'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
 import type { Reject } from '../../identity/record.ts'
 import type { StagedChange } from '../../store/plans/plans.ts'
@@ -11,6 +12,7 @@ import { planEvents } from './plan-events.ts'
 import { planExport } from './plan-export.ts'
 import { allChanges, memoryStage } from './stage.ts'
 import type { PreparedPlan } from './summarize-plan.ts'
+import { heldAlone } from './waiting-people.ts'
 
 /** A plan to look at. */
 export type PlanDocument = {
@@ -29,6 +31,8 @@ export type PlanDocument = {
   readonly records: number
   readonly counts: PlanCounts
   readonly guards: readonly Verdict[]
+  /** The only people whom a run would hold. Left out: if a guard fails, everybody is held. */
+  readonly leftOut?: OthersGoOn
   readonly changes: readonly StagedChange[]
   /** Identifies the plan and its inputs, for a run that must result in the same plan. */
   readonly kept: KeptPlan
@@ -80,8 +84,10 @@ async function planFeed(
     feed.name === 'webhook'
       ? await planEvents(ctx, connection, { feed, stage, split: null, signal })
       : await planExport(ctx, connection, { feed, stage, changeFilter, signal })
+  const leftOut = await heldAlone(ctx.store.db, { connection: connection.name, feed: feed.name, plan })
   const kept = { ...origin, digest: plan.digest, version: plan.source?.version ?? null }
-  return { connection: connection.name, ...withoutStored(plan), kept, changes: await allChanges(stage) }
+  const shown = { ...withoutStored(plan), ...(leftOut && { leftOut }) }
+  return { connection: connection.name, ...shown, kept, changes: await allChanges(stage) }
 }
 
 /** The plan without what only the store of a run needs. */
@@ -93,6 +99,7 @@ export function withoutStored({
   header: _____,
   index: ______,
   statedOtherwise: _______,
+  waitingPeople: ________,
   ...plan
 }: PreparedPlan) {
   return plan

@@ -5,9 +5,13 @@ import type { SyncConnection, SyncContext } from '../context/context.ts'
 import type { PlanDocument } from './dry-run.ts'
 import { planExport } from './plan-export.ts'
 import { type KeptChanges, previewStage } from './stage.ts'
+import { heldAlone } from './waiting-people.ts'
 
 /** A short preview of a plan. */
-export type Preview = Pick<PlanDocument, 'rows' | 'records' | 'counts' | 'guards' | 'warnings' | 'rejects'> & {
+export type Preview = Pick<
+  PlanDocument,
+  'rows' | 'records' | 'counts' | 'guards' | 'leftOut' | 'warnings' | 'rejects'
+> & {
   /** The first changes. */
   readonly changes: readonly StagedChange[]
 }
@@ -27,10 +31,9 @@ export async function planReading(
   if (!source) throw new Failure('config_invalid', `connection "${connection.name}" has no source in the configuration`)
   const stage = previewStage(kept)
   const feed = { name: 'source', reading, rules: source } as const
-  const { rows, records, counts, guards, warnings, rejects } = await planExport(ctx, connection, {
-    feed,
-    stage,
-    signal,
-  })
-  return { rows, records, counts, guards, warnings, rejects, changes: stage.firstChanges() }
+  const plan = await planExport(ctx, connection, { feed, stage, signal })
+  const { rows, records, counts, guards, warnings, rejects } = plan
+  const leftOut = await heldAlone(ctx.store.db, { connection: connection.name, feed: feed.name, plan })
+  const shown = { rows, records, counts, guards, ...(leftOut && { leftOut }), warnings, rejects }
+  return { ...shown, changes: stage.firstChanges() }
 }

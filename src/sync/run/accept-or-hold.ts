@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { areCovered, judgesFaults } from '../../identity/guards/covered.ts'
-import { namedAll } from '../../identity/guards/movements.ts'
+import { namedBesidesLeftOut } from '../../identity/guards/left-out.ts'
 import { doubtsValues, untainted } from '../../identity/guards/taints.ts'
 import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import { holdAllEvents } from '../../store/inbox/inbox.ts'
@@ -54,16 +54,11 @@ async function waitsForLeftOut(
   { id: runId, feed, mode, connection, guards, options }: Run,
   now: Date,
 ): Promise<boolean> {
-  const failed = (guards ?? []).filter(({ ok }) => !ok)
-  const isRepeated = feed === 'roster' || (feed === 'source' && mode === 'snapshot')
   // A kept plan is delivered exactly as it is, or not at all.
-  if (!isRepeated || options.plan || failed.length === 0) return false
-  const others = failed.filter(({ name }) => name !== 'leftUnapproved')
-  if (others.some(({ name }) => !namedAll.has(name))) return false
-  const named = new Set(others.flatMap(({ people = [] }) => people))
-  return (
-    named.size === 0 || (await countLeftOut(db, { runId, connection, identityIds: [...named], now })) === named.size
-  )
+  if (options.plan) return false
+  const named = namedBesidesLeftOut({ feed, mode, guards: guards ?? [] })
+  if (named === null || named.size === 0) return named !== null
+  return (await countLeftOut(db, { runId, connection, identityIds: [...named], now })) === named.size
 }
 
 type CoverQuery = { readonly approval: EarlierApproval; readonly run: Run; readonly now: Date }

@@ -5,7 +5,7 @@ import { conditions } from '../../../src/store/alerts/conditions.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import { approveRun, previewPart, rejectRun } from '../../../src/sync/sync.ts'
 import { quietAlerts } from '../../helpers/alert-settings.ts'
-import { type Host, type HrPerson, openWorld, staff, startHost } from '../../helpers/world.ts'
+import { type Host, type HrPerson, openWorld, staff, startHost, without } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -20,9 +20,9 @@ const doubted = everybody.slice(8, 12).map(({ id }) => id)
 const approved = everybody.slice(0, 8).map(({ id }) => id)
 
 /** A world in which a part of the plan of 11 November was approved at 06:00 without four leavers. */
-async function open() {
+async function open(connection: Parameters<typeof openWorld>[0]['connection'] = {}) {
   const { client } = await host.tenant()
-  const world = await openWorld({ client })
+  const world = await openWorld({ client, connection })
   const about = { version: '1.2.3', daemon: null, configuration: '', database: '', queue: '', platform: '' }
   const { signal } = new AbortController()
   const audit = {
@@ -54,8 +54,8 @@ async function open() {
     waiting: async () => (await control.listLeftOut({ query: {} })).data,
     alertedSince: async () => {
       const limits = { overdueMinutes: 15, pausedHours: 24, freshness: [], leaverBounds: new Map() }
-      const found = await conditions(world.sync.store.db, { connections: ['acme'], ...limits, now: world.clock.now })
-      return found.filter(({ kind }) => kind === 'held').map((alert) => alert.since.toISOString())
+      const alerts = await conditions(world.sync.store.db, { connections: ['acme'], ...limits, now: world.clock.now })
+      return alerts.filter(({ kind }) => kind === 'held').map((alert) => alert.since.toISOString())
     },
     [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
   }
@@ -129,4 +129,40 @@ test('viewers see the keys of people who wait, page by page, and no name', async
   expect(pages).toEqual([doubted.slice(0, 3), doubted.slice(3)])
   await expect(answer).rejects.toMatchObject({ code: 'forbidden' })
   await expect(viewer.listLeftOut({ query: { connection: 'other' } })).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('the plan of the next night says that only people who were left out would be held, unless another guard holds all', async () => {
+  await using opened = await open()
+  const { world, control, held } = opened
+  const params = { connection: 'acme' }
+  world.clock.now = new Date('2026-11-12T03:00:00.000Z')
+
+  world.setExport(without(staying, 'E0020'), '2026-11-12T01:00:00.000Z')
+  const one = await control.planConnection({ params, query: {} })
+  world.setExport(staying.slice(60), '2026-11-12T01:00:00.000Z')
+  const cut = await control.planConnection({ params, query: {} })
+  world.setExport(everybody.slice(8), '2026-11-12T01:00:00.000Z')
+  const nobody = await control.planConnection({ params, query: {} })
+
+  expect(one.leftOut).toEqual({ people: 4, runIds: [held.id] })
+  expect(one.guards.filter(({ ok }) => !ok)).toMatchObject([{ name: 'leftUnapproved', actual: 4 }])
+  expect(cut.leftOut).toBeUndefined()
+  expect(cut.guards.some(({ ok, name }) => !ok && name === 'leavers')).toBe(true)
+  expect(nobody.leftOut).toBeUndefined()
+})
+
+test('a pinned person who was left out is held alone too, and another pinned person holds all', async () => {
+  const pinned = new Set(['E0009'])
+  await using opened = await open({ pinned })
+  const { world, control } = opened
+  const params = { connection: 'acme' }
+  world.clock.now = new Date('2026-11-12T03:00:00.000Z')
+
+  world.setExport(without(staying, 'E0020'), '2026-11-12T01:00:00.000Z')
+  const one = await control.planConnection({ params, query: {} })
+  pinned.add('E0020')
+  const other = await control.planConnection({ params, query: {} })
+
+  expect(one.leftOut).toMatchObject({ people: 4 })
+  expect(other.leftOut).toBeUndefined()
 })
