@@ -28,7 +28,7 @@ export async function approve(name: string, options: ApproveOptions): Promise<nu
   refuseUnseen(name, options)
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { control, output } = session
-    const runId = await requireRunId(control, name, options)
+    const runId = await heldInstead(session, await requireRunId(control, name, options), options)
     const part = await partOf(options)
     const digest = options.digest ?? (await seenDigest(session, runId, options, part))
     if (digest === null) return failures.run_held.exit
@@ -40,6 +40,24 @@ export async function approve(name: string, options: ApproveOptions): Promise<nu
       output.printMessage(`Run ${shortId(runId)} is not sent: it is planned again, as run ${shortId(run.id)}.`)
     return await followAndReport(session, run, options.wait)
   })
+}
+
+/**
+ * The run itself, or the held run that took its place, whose plan is then shown. A plan that is named by its digest is found by the daemon, and
+ * one that is approved unseen has to be the same.
+ */
+async function heldInstead({ control, output }: Session, runId: string, options: ApproveOptions): Promise<string> {
+  if (options.digest !== undefined) return runId
+  const { instead } = await control.getRun({ params: { runId } })
+  if (!instead) return runId
+  const [before, now] = [shortId(runId), shortId(instead.runId)]
+  if (options.yes && !instead.isSame)
+    throw new Failure(
+      'conflict',
+      `run ${before} was replaced by run ${now}, which makes other changes: look at "rollcall run ${now}" first`,
+    )
+  output.printMessage(`Run ${before} was replaced by run ${now}, which is held.`)
+  return instead.runId
 }
 
 /** Without a terminal to ask on, the caller must pass --digest, or --yes to approve whatever plan the run has. */

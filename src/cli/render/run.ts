@@ -1,4 +1,5 @@
 import { feedText } from '../../contract/control/feed-texts.ts'
+import { heldPartOutcome } from '../../contract/control/held-part-texts.ts'
 import type { Counts, InDoubtCounts, Run, Verification } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
 import { blockedPeopleText, countsText, doubtText, foreignText, peopleAndRows } from './tallies.ts'
@@ -208,13 +209,25 @@ function outcomeLines(run: Run, paint: Paint): string {
   }
 }
 
-/** What can be done about people whom a guard held while the others were delivered. */
-function heldPartLines(run: Run, paint: Paint): string[] {
-  if (run.heldPart === null) return []
+/** Whom a guard held while the others were delivered, why, and what can be done about them. */
+function heldPartLines({ heldPart, heldPartRun: held }: Run, paint: Paint): string[] {
+  if (heldPart === null) return []
+  const id = shortId(heldPart)
+  if (!held) return [`${paint('yellow', '‖')} a guard holds some of its people in run ${id}`]
+  if (held.state !== 'held') return [`${paint('dim', '-')} ${heldPartText(held)}`]
+  const reason = held.reason === null ? '' : `: ${escapeText(held.reason)}`
   return [
-    `${paint('yellow', '‖')} a guard holds some of its people in a separate run`,
-    `  rollcall run ${shortId(run.heldPart)}  shows it`,
+    `${paint('yellow', '‖')} ${pluralize(held.people, 'person is', 'people are')} held in run ${id}${reason}`,
+    `  rollcall run ${id}      shows the plan`,
+    `  rollcall approve ${id}  delivers it`,
   ]
+}
+
+/** `4 people in run 5e6f7a8b, approved by ana`: whom a guard held, and what became of them. */
+function heldPartText(held: NonNullable<Run['heldPartRun']>): string {
+  const outcome = heldPartOutcome(held) ?? 'held'
+  const by = held.replacedBy === null ? '' : ` by run ${shortId(held.replacedBy)}`
+  return `${pluralize(held.people, 'person', 'people')} in run ${shortId(held.runId)}, ${escapeText(outcome)}${by}`
 }
 
 function runFacts(run: Run): string[][] {
@@ -229,7 +242,9 @@ function runFacts(run: Run): string[][] {
     ['as of', run.asOf && formatInstant(run.asOf)],
     ['rows', run.rows === null ? null : `${number(run.rows)}, ${pluralize(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],
-    ['set aside', run.heldPart && `run ${shortId(run.heldPart)}`],
+    ['held part', heldPartFact(run)],
+    ['without them', run.heldPartOf ? `run ${shortId(run.heldPartOf)} went on` : null],
+    ['replaced by', run.instead ? `run ${shortId(run.instead.runId)}, which is held` : null],
     ['continued', run.wentOn && `run ${shortId(run.wentOn)}`],
     ['part of', run.partOf && `the plan of run ${shortId(run.partOf)}`],
     ['parts', run.parts.map((id) => `run ${shortId(id)}`).join(', ') || null],
@@ -254,6 +269,11 @@ function runFacts(run: Run): string[][] {
     ['values', run.valuesRemovedAt && `removed on ${formatInstant(run.valuesRemovedAt)}`],
   ]
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
+}
+
+function heldPartFact({ heldPart, heldPartRun }: Run): string | null {
+  if (heldPart === null) return null
+  return heldPartRun ? heldPartText(heldPartRun) : `run ${shortId(heldPart)}`
 }
 
 function inDoubtText({ people, leavers, until }: InDoubtCounts): string {

@@ -6,7 +6,7 @@ import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live } from '../../web/parts.ts'
 import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import type { PageContext, Site } from '../site/site.ts'
-import { capital, countChanges, countsText, effectsText, kindFigures, runHref, sentence } from '../site/words.ts'
+import { capital, countChanges, countsText, effectsText, kindFigures, runHref, sentence, shortId } from '../site/words.ts'
 import { answersPart } from './held-answers.ts'
 import { connectionOf, decisionReasonField, hasParts, heldPartPages } from './held-part.ts'
 import { peopleParts } from './held-people.ts'
@@ -150,6 +150,10 @@ ${definitions([
   ['Requested by', run.requestedBy.length > 0 && joined(run.requestedBy)],
   ['Approval rule', twoPeopleFact(run, context, connection)],
   ['Rows that cannot be read', rejectsFact(run)],
+  [
+    'All others went on in',
+    run.heldPartOf && html`<a href="${runHref(run.heldPartOf)}">run ${shortId(run.heldPartOf)}</a>`,
+  ],
 ])}`,
   })
 }

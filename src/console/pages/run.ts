@@ -1,4 +1,5 @@
 import { feedText } from '../../contract/control/feed-texts.ts'
+import { heldPartOutcome } from '../../contract/control/held-part-texts.ts'
 import { isEndedOrHeld, type Run, type Verification } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
@@ -122,9 +123,10 @@ export async function heldRun(context: PageContext, fields: Fields): Promise<Run
   const run = await runOf(context, fields)
   if (run.state === 'held') return run
   const decided = run.decidedBy === null ? '' : `, decided by ${run.decidedBy}`
+  const instead = run.instead ? `; run ${run.instead.runId} took its place` : ''
   throw new Failure(
     'conflict',
-    `this run is no longer held: it is ${runStates[run.state].name.toLowerCase()}${decided}`,
+    `this run is no longer held: it is ${runStates[run.state].name.toLowerCase()}${decided}${instead}`,
   )
 }
 
@@ -133,6 +135,8 @@ function actionsFor(run: Run, context: PageContext): Renderable {
   if (run.state === 'held') {
     return html`${actionLink({ href: `${href}/decision`, name: 'Review the plan', kind: 'main' })}`
   }
+  if (run.instead)
+    return html`${actionLink({ href: `${runHref(run.instead.runId)}/decision`, name: 'Review the new plan', kind: 'main' })}`
   if (!isEndedOrHeld(run)) {
     return actionLink({
       href: `${href}/cancellation`,
@@ -191,7 +195,11 @@ ${run.state === 'delivering' && all > 0 && html`<progress max="${all}" value="${
 
 function sentenceOf(run: Run): Html | null {
   const links = [
-    run.heldPart && html`A guard holds some of its people in <a href="${runHref(run.heldPart)}">a separate run</a>.`,
+    heldPartSentence(run),
+    run.heldPartOf &&
+      html`All others went on in <a href="${runHref(run.heldPartOf)}">run ${shortId(run.heldPartOf)}</a>.`,
+    run.instead &&
+      html`<a href="${runHref(run.instead.runId)}/decision">Run ${shortId(run.instead.runId)}</a> took its place and waits for a decision${run.instead.isSame && ', with the same plan'}.`,
     run.wentOn &&
       html`The changes that no guard questions continue in <a href="${runHref(run.wentOn)}">another run</a>.`,
     run.partOf && html`It delivers the approved part of <a href="${runHref(run.partOf)}">a held plan</a>.`,
@@ -213,6 +221,21 @@ function sentenceOf(run: Run): Html | null {
   const why = wasHeld || run.state === 'held' ? guardsInWords(run.reason ?? '') : run.reason
   const reason = why && sentence(wasHeld ? `It was held: ${why}` : why)
   return html`${reason && html`<p class="reason">${withCode(reason)}</p>`}${links.filter(Boolean).map((link) => html`<p>${link}</p>`)}`
+}
+
+/** Whom a guard held while the others went on, and what became of them. */
+function heldPartSentence({ heldPart, heldPartRun: held }: Run): Html | null {
+  if (heldPart === null) return null
+  const link = html`<a href="${runHref(heldPart)}">run ${shortId(heldPart)}</a>`
+  if (!held) return html`A guard holds some of its people in ${link}.`
+  const people = pluralize(held.people, 'person', 'people')
+  const outcome = heldPartOutcome(held)
+  if (outcome === null)
+    return html`A guard holds ${people} in ${link}: <a href="${runHref(heldPart)}/decision">review that plan</a>.${held.reason && html`<span class="hint">${withCode(sentence(guardsInWords(held.reason)))}</span>`}`
+  const by =
+    held.replacedBy !== null &&
+    html` by <a href="${runHref(held.replacedBy)}">run ${shortId(held.replacedBy)}</a>, which is held`
+  return html`A guard held ${people} in ${link}, ${outcome}${by}.`
 }
 
 function momentsOf(run: Run, now: Date): TimelineEntry[] {

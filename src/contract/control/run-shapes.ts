@@ -138,6 +138,31 @@ export const Run = z
       ),
     heldPart: z.string().nullable().describe('The held run of the people of this run that a guard stopped.'),
     setAside: deprecatedName(z.string().nullable(), 'heldPart'),
+    heldPartRun: z
+      .object({
+        runId: z.string(),
+        state: RunState,
+        people: Count,
+        reason: z.string().nullable().describe('Why it was held.'),
+        decidedBy: z.string().nullable(),
+        replacedBy: z.string().nullable().describe('The held run that took its place; null: none.'),
+      })
+      .nullable()
+      .optional()
+      .describe('The run of `heldPart` as it is now. Null: there is none. Left out in lists.'),
+    heldPartOf: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('The run that went on without the people of this one. Left out in lists.'),
+    instead: z
+      .object({
+        runId: z.string(),
+        isSame: z.boolean().describe('It makes the same changes: an approval of the superseded run is one of it.'),
+      })
+      .nullable()
+      .optional()
+      .describe('The held run that took the place of this superseded one. Null: there is none. Left out in lists.'),
     also: z
       .array(z.object({ id: z.string(), connection: z.string() }))
       .describe('The runs of linked connections that this one started, to read the same export.'),

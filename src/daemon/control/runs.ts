@@ -16,6 +16,7 @@ import { summarizePlan } from '../../store/plans/summary.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { readRunAccount } from '../../store/runs/accounts.ts'
 import { outdatedBasis } from '../../store/runs/held-runs.ts'
+import { relatedRuns } from '../../store/runs/related-runs.ts'
 import { listRuns } from '../../store/runs/runs.ts'
 import {
   approveRun,
@@ -59,7 +60,8 @@ export const runHandlers: Handlers<typeof runOperations, ControlContext & WithAc
     const run = await existingRun(ctx, params.runId)
     const hasMoved = run.state === 'held' && run.moved === null && (await hasMovedBasis(ctx.sync, run))
     const moved = hasMoved ? outdatedBasis : run.moved
-    return { status: 200, body: { ...run, moved, delay: await delayOf(ctx.sync, run) } }
+    const related = await relatedRuns(ctx.sync.store.db, run)
+    return { status: 200, body: { ...run, ...related, moved, delay: await delayOf(ctx.sync, run) } }
   },
 
   async listChanges(ctx, { params: { runId }, query }) {

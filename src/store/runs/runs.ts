@@ -50,8 +50,11 @@ function statesBefore(to: RunState): RunState[] {
   return (Object.keys(moves) as RunState[]).filter((from) => (moves[from] as readonly string[]).includes(to))
 }
 
-/** A run as in the control API, with the full source and without the delay. */
-export type Run = Omit<ShownRun, 'options' | 'guards' | 'source' | 'delay'> & {
+/** A run as in the control API, with the full source and without the delay and related runs. */
+export type Run = Omit<
+  ShownRun,
+  'options' | 'guards' | 'source' | 'delay' | 'heldPartRun' | 'heldPartOf' | 'instead'
+> & {
   readonly options: RunOptions
   readonly guards: Verdict[] | null
   readonly source: RunSource | null

@@ -2,11 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { renderOutcome, renderRun, renderRuns, renderVerification } from '../../../src/cli/render/run.ts'
 import { plain } from '../../../src/cli/render/text.ts'
 import { exitCodeOf } from '../../../src/cli/session/follow-run.ts'
+import type { Run } from '../../../src/contract/control/shapes.ts'
 import { counts, runDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 const other = '7b3fe201-1a2b-7c3d-8e4f-5a6b7c8d9e10'
 const [short, otherShort] = ['0198c5d1', '7b3fe201']
+
+/** A run whose guard held four people in another run. */
+function heldPartOf(overrides: Partial<NonNullable<Run['heldPartRun']>>): Pick<Run, 'heldPart' | 'heldPartRun'> {
+  const reason = 'leftUnapproved: 4 people were left out'
+  const held = { runId: other, state: 'held', people: 4, reason, decidedBy: null, replacedBy: null } as const
+  return { heldPart: other, heldPartRun: { ...held, ...overrides } }
+}
 
 test('a run is shown with its source, its plan, what was sent and how the guards judged', () => {
   const run = runDocument({
@@ -129,8 +137,35 @@ describe('a run at its end', () => {
       runDocument({ state: 'unchanged', heldPart: other, counts: counts({ unchanged: 9 }) }),
       65,
       `✔ acme: nothing to change (9 unchanged)
-‖ a guard holds some of its people in a separate run
-  rollcall run ${otherShort}  shows it`,
+‖ a guard holds some of its people in run ${otherShort}`,
+    ],
+    [
+      runDocument({ state: 'unchanged', ...heldPartOf({ state: 'held' }), counts: counts({ unchanged: 9 }) }),
+      65,
+      `✔ acme: nothing to change (9 unchanged)
+‖ 4 people are held in run ${otherShort}: leftUnapproved: 4 people were left out
+  rollcall run ${otherShort}      shows the plan
+  rollcall approve ${otherShort}  delivers it`,
+    ],
+    [
+      runDocument({
+        ...heldPartOf({ state: 'finished', decidedBy: 'ana' }),
+        confirmed: 1,
+        counts: counts({ join: 1 }),
+      }),
+      65,
+      `✔ acme: 1 change delivered in 1.3 s (1 joiner)
+- 4 people in run ${otherShort}, approved by ana`,
+    ],
+    [
+      runDocument({
+        ...heldPartOf({ state: 'superseded', replacedBy: id }),
+        confirmed: 1,
+        counts: counts({ join: 1 }),
+      }),
+      65,
+      `✔ acme: 1 change delivered in 1.3 s (1 joiner)
+- 4 people in run ${otherShort}, replaced by run ${short}`,
     ],
     [
       runDocument({ state: 'held', reason: held }),
