@@ -6,7 +6,16 @@ import { card, heading } from '../../web/layout.ts'
 import { definitions, figures, joined, live } from '../../web/parts.ts'
 import { formatInstant, formatRelativeTime, number, pluralize } from '../../web/words.ts'
 import type { PageContext, Site } from '../site/site.ts'
-import { capital, countChanges, countsText, effectsText, kindFigures, runHref, sentence, shortId } from '../site/words.ts'
+import {
+  capital,
+  countChanges,
+  countsText,
+  effectsText,
+  kindFigures,
+  runHref,
+  sentence,
+  shortId,
+} from '../site/words.ts'
 import { answersPart } from './held-answers.ts'
 import { connectionOf, decisionReasonField, hasParts, heldPartPages } from './held-part.ts'
 import { peopleParts } from './held-people.ts'

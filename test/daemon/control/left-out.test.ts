@@ -31,7 +31,7 @@ async function open(connection: Parameters<typeof openWorld>[0]['connection'] = 
     verify: () => Promise.reject(new Error('no key here')),
     replaceKey: () => Promise.reject(new Error('no key here')),
   }
-  const monitored = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
+  const monitored = { connections: ['acme'], sources: [], maxLeaverHours: new Map<string, number>() }
   const around = { schedules: [], alerts: quietAlerts, monitored, audit, about, signal }
   const controlOf = (caller: Caller) => localControl({ sync: world.sync, caller, ...around })
   const night = async (day: number, people: readonly HrPerson[] = staying) => {
@@ -53,7 +53,7 @@ async function open(connection: Parameters<typeof openWorld>[0]['connection'] = 
     held,
     waiting: async () => (await control.listLeftOut({ query: {} })).data,
     alertedSince: async () => {
-      const limits = { overdueMinutes: 15, pausedHours: 24, freshness: [], leaverBounds: new Map() }
+      const limits = { overdueMinutes: 15, pausedHours: 24, freshness: [], maxLeaverHours: new Map() }
       const alerts = await conditions(world.sync.store.db, { connections: ['acme'], ...limits, now: world.clock.now })
       return alerts.filter(({ kind }) => kind === 'held').map((alert) => alert.since.toISOString())
     },
