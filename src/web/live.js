@@ -1,5 +1,5 @@
 // Renews the parts of a page that show something moving: when the stream of events says that something happened, and on their own
-// clock while there is no stream. What a part shows comes from the server; an event says no more than that it is worth asking.
+// clock while there is no stream. What a part shows comes from the server; an event only says that it is worth asking.
 
 const events = ['snapshot', 'run', 'alert']
 // What is shared by many is up to a second old when it is sent.

@@ -117,7 +117,7 @@ test.each([
   await press('See what changes')
   const difference = await textOf(page, 'main')
   await look('columns-preview')
-  await press('Go on editing')
+  await press('Continue editing')
   const typed = await window.textIn('mapping')
   await press('See what changes')
   await press('Save and reload')
@@ -140,7 +140,7 @@ test('a tab and hidden characters in the file stay whatever part is changed, and
   await window.fill('schedule', atThree)
   await window.press('See what changes')
   const difference = await textOf(window.page, 'main')
-  await window.press('Go on editing')
+  await window.press('Continue editing')
   await window.press('See what changes')
   await window.press('Save and reload')
 
@@ -172,7 +172,7 @@ test('the preview says why a run would be held, and of what the changed settings
   await window.fill('mapping', 'fields: { identityId: Employee ID, email: Mail, startedAt: Start Date }')
   await window.press('See what changes')
   const missing = await textOf(window.page, 'main')
-  await window.press('Go on editing')
+  await window.press('Continue editing')
   const dates = '{ column: Start Date, format: dd.MM.yyyy }'
   await window.fill('mapping', `fields: { identityId: Employee ID, email: Email, startedAt: ${dates} }`)
   await window.press('See what changes')
@@ -225,7 +225,7 @@ test('of two admins who edit at once, the second keeps what was typed, and overw
   await second.press('See what changes')
   await second.press('Save and reload')
 
-  expect(refused).toContain('was changed by somebody else since you opened this page')
+  expect(refused).toContain('has changed since you opened this page')
   expect(kept).toBe('pinned: [E1]')
   expect(await daemon.config()).toMatch(/0 3 \* \* \*' }\n {4}pinned: \[E1\]\n/)
   expect(second.flaws).toEqual([])
@@ -238,7 +238,7 @@ test('a part that was changed by hand meanwhile is shown beside what was typed',
   await window.press('See what changes')
   await window.look('by-hand')
 
-  expect(await textOf(window.page, '.notice')).toContain('was changed by somebody else')
+  expect(await textOf(window.page, '.notice')).toContain('has changed since')
   expect(await window.textIn('schedule')).toBe(atThree)
   expect(await textOf(window.page, '.listing')).toContain('0 5 * * *')
   expect(await daemon.config()).toContain('0 5 * * *')

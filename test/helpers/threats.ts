@@ -62,7 +62,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
     },
     {
       from: 'readers of logs, the queue, alerts, traces and metrics',
-      protection: 'these hold keys and counts; messages of databases and parsers are dropped',
+      protection: 'logs hold keys, the queue ids, the others counts; messages of databases and parsers are dropped',
       tests: [
         [
           'test/e2e/canaries.test.ts',
@@ -116,7 +116,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
         ['test/http/client/read-answer.test.ts', 'a listed error has the content of its body'],
         [
           'test/sync/verify/uncertain.test.ts',
-          'a batch whose answer was lost is read back, and nothing of it is sent again',
+          'a batch whose answer was lost is looked up, and nothing of it is sent again',
         ],
       ],
     },
@@ -364,7 +364,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
   ],
   SCIM: [
     {
-      from: 'senders without a token, and with one of something else',
+      from: 'senders without a token, or with a token for another purpose',
       protection:
         'a token pushes to one connection and opens nothing else; guesses are slowed down, and learn of no connection',
       tests: [
@@ -396,7 +396,7 @@ export const threats: Readonly<Record<string, readonly Threat[]>> = {
     },
     {
       from: 'an attacker who cuts the trail or restores an old copy',
-      protection: 'the last head is also outside the database',
+      protection: 'the last checkpoint is also outside the database',
       tests: [
         [
           'test/daemon/audit/service.test.ts',

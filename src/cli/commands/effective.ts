@@ -134,7 +134,7 @@ async function readFindingsOf(
   return findings
 }
 
-/** The findings that a reset of these people would mend. Throws what the reset would refuse. */
+/** The findings that a reset of these people would fix. Throws if the reset would be refused. */
 export function fixableFindings(keys: readonly string[], findings: readonly EffectiveFinding[]): EffectiveFinding[] {
   return keys.flatMap((key) => {
     const own = findings.filter(({ person }) => person === key)

@@ -3,7 +3,7 @@ export const shells = ['bash', 'zsh', 'fish'] as const
 /** A shell with a completion script. */
 export type Shell = (typeof shells)[number]
 
-// Each asks the program that is typed for what may stand in the place of the word, one `word<TAB>meaning` a line. A first line that
+// Each asks the typed program for the possible completions of the word, one `word<TAB>meaning` a line. A first line that
 // says `:files` leaves the word to the shell.
 
 // Bash splits words at `@` and `=`: the word is taken from the line, and the reply omits what bash believes to precede it.

@@ -63,7 +63,7 @@ type KeyToTry = {
   readonly signal: AbortSignal
 }
 
-/** What the key may do. Trouble with it is told, and does not keep the configuration from being written. */
+/** What the key may do. Problems with it are reported, and the configuration is written all the same. */
 export async function tryKey({ platform, key, signal }: KeyToTry): Promise<TriedKey> {
   const baseUrl = ('baseUrl' in platform ? platform.baseUrl : regions[platform.region]).replace(/\/+$/, '')
   try {

@@ -54,8 +54,15 @@ const Trailer = z.strictObject({
 })
 
 const Decrypt = z.strictObject({
-  privateKey: z.string().min(1).describe('The armored OpenPGP private key that the export is encrypted for. A secret.'),
-  passphrase: z.string().min(1).optional().describe('The passphrase of the private key, if it has one. A secret.'),
+  privateKey: z
+    .string()
+    .min(1)
+    .describe(`The armored OpenPGP private key that the export is encrypted for, as \${env:NAME} or \${file:PATH}.`),
+  passphrase: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(`The passphrase of the private key, if it has one, as \${env:NAME} or \${file:PATH}.`),
   verifyWith: z
     .string()
     .min(1)

@@ -8,7 +8,7 @@ export const ScimSource = z
   .strictObject({
     type: z.literal('scim').describe('Users whom a sender pushes over SCIM 2.0.'),
     quietSeconds: quietSeconds.describe('How long no change may arrive before the waiting ones become one run.'),
-    quietMostSeconds: quietMostSeconds.describe('How long a change waits for others at most.'),
+    quietMostSeconds: quietMostSeconds.describe('Maximum time that a change waits for others.'),
     inboxLimit: inboxLimit.describe('How many changes may wait.'),
     bodyLimitBytes: bodyLimitBytes.describe('The largest body.'),
     timeZone: WebhookSettings.shape.timeZone.describe('The IANA time zone that decides on which day a person leaves.'),

@@ -57,7 +57,7 @@ export const WebhookSettings = z
       .max(600)
       .default(5)
       .describe('How long no new event may arrive before the waiting events become one event run.'),
-    quietMostSeconds: z.number().min(0).max(3600).default(60).describe('How long an event waits for others at most.'),
+    quietMostSeconds: z.number().min(0).max(3600).default(60).describe('Maximum time that an event waits for others.'),
     inboxLimit: z
       .int()
       .min(1)

@@ -53,14 +53,14 @@ export function settingsHref(connection: string, step = ''): string {
   return `${connectionHref(connection)}/settings${step}`
 }
 
-/** The settings of the connection that the address names. */
+/** The settings of the connection that is named in the URL. */
 export async function readSettings({ control }: PageContext, fields: Fields): Promise<ConnectionSettings> {
   return await control.getConnectionSettings({ params: { connection: fields('connection') } })
 }
 
 type FormState = {
   readonly context: PageContext
-  /** What was typed so far, if anything. */
+  /** The values of the request: path and query parameters, and the form as typed so far. */
   readonly fields: Fields
   readonly problems?: SettingsPreview['problems']
   /** Why the last step was refused. */
@@ -108,7 +108,7 @@ ${sections.map(({ section, text }) => sectionField(section, text, { fields, prob
 
 type SectionState = { readonly fields: Fields; readonly problems: SettingsPreview['problems'] }
 
-/** A part as it was typed. If the file has another text by now than the person saw, that is shown below it. */
+/** A section as it was typed. If the file has another text by now than the person saw, that is shown below it. */
 function sectionField(section: SettingsSection, text: string, { fields, problems }: SectionState): Html {
   const { label, hint } = sectionTexts[section]
   const typed = typedSections(fields)[section]
@@ -162,7 +162,7 @@ function effectForm(connection: string, change: 'waiting' | 'previous', { formTo
 
 const signs = { added: '+ ', removed: '- ', kept: '  ' } as const
 
-/** The changed lines of each part. `isQuestion`: they stand in a page that asks, which has no headings between its title and them. */
+/** The changed lines of each section. `isQuestion`: for a confirmation page, where the next heading level after the title is h2. */
 function differenceList(difference: SettingsDifference, isQuestion = false): Html {
   return html`${difference.map(({ section, lines }) => {
     const { label } = sectionTexts[section]
@@ -228,7 +228,7 @@ ${effectCards(preview, connection)}
 }
 
 function movedText({ file }: ConnectionSettings): string {
-  return `${file} was changed by somebody else since you opened this page. What you typed is kept below: compare it with the file as it is now, and go on.`
+  return `${file} has changed since you opened this page. Your text is kept below: compare it with the file as it is now, and continue.`
 }
 
 type SaveState = {
@@ -244,7 +244,7 @@ function saveCard(
   const { connection, digest, waiting } = settings
   const kept = html`${hidden('digest', digest)}
 ${Object.entries(typedSections(fields)).map(([section, typed]) => html`${hiddenLines(partInput(section), typed)}${hidden(markInput(section), fields(markInput(section)))}`)}`
-  const back = html`<button name="again" value="1" formaction="${settingsHref(connection, '/preview')}">Go on editing</button>`
+  const back = html`<button name="again" value="1" formaction="${settingsHref(connection, '/preview')}">Continue editing</button>`
   const form = (button: Html) =>
     actionForm({
       action: settingsHref(connection, '/save'),
@@ -263,17 +263,18 @@ ${form(html``)}`,
     title: twoPeople ? 'Propose it' : 'Save it',
     id: 'save',
     content: html`<p>${twoPeople ? `A second admin can see the same, and approves or rejects it. Until then nothing changes.${waiting ? ` It replaces the change of ${waiting.by} that waits.` : ''}` : 'The file is replaced as a whole, and Rollcall reloads. Afterwards you can undo it here.'}</p>
-${difference.some(({ section }) => section === 'schedule') && html`<p class="hint">The newest time of a changed schedule counts as missed if no run started then: a run may start right after the reload.</p>`}
+${difference.some(({ section }) => section === 'schedule') && html`<p class="hint">If no run started at the latest time of a changed schedule, it counts as missed: a run may start right after the reload.</p>`}
 ${form(html`<button class="main">${twoPeople ? 'Propose it to a second admin' : 'Save and reload'}</button>`)}`,
   })
 }
 
-/** The failures after which a person goes on in the form. */
-const mendable: ReadonlySet<string> = new Set(['conflict', 'config_invalid', 'usage'])
+/** The codes of failures that a person can correct in the form. */
+const correctableCodes: ReadonlySet<string> = new Set(['conflict', 'config_invalid', 'usage'])
 
 const save: Action = {
   section: 'settings',
   operation,
+  // Shown only if somebody opens the address of the form directly: the form itself is sent to `perform`.
   ask: async (_context, fields) => ({
     title: `Settings of ${fields('connection')}`,
     explanation: html`<p>Nothing was typed here.</p>`,
@@ -288,7 +289,7 @@ const save: Action = {
       const body = { digest: fields('digest'), sections }
       return doneWith(await context.control.changeConnectionSettings({ params: { connection }, body }))
     } catch (error) {
-      if (!(error instanceof Failure) || !mendable.has(error.code)) throw error
+      if (!(error instanceof Failure) || !correctableCodes.has(error.code)) throw error
       const settings = await readSettings(context, fields)
       const refused = settings.digest === fields('digest') ? sentence(error.message) : movedText(settings)
       return formPage(settings, { context, fields, refused })
@@ -317,7 +318,7 @@ const undo: Action = {
   operation: 'undoConnectionSettings',
   ask: async (context, fields) => {
     const { connection, digest, previous, twoPeople } = await readSettings(context, fields)
-    if (previous === null) throw new Failure('conflict', 'there is no earlier version of these settings to put back')
+    if (previous === null) throw new Failure('conflict', 'there is no earlier version of these settings to restore')
     return {
       title: 'Undo the last change?',
       explanation: html`<p>${previous.by} made it ${formatInstant(previous.at)}. Undoing it changes these lines:</p>

@@ -173,7 +173,7 @@ async function preview(context: PageContext, fields: Fields): Promise<Content> {
 }
 
 function movedText({ file }: ConnectionColumns): string {
-  return `${file} was changed by somebody else since you opened this page. Your choices are kept below, beside the settings as they were: go on if they are still right.`
+  return `${file} has changed since you opened this page. Your choices are kept below, beside the settings as they were: continue if they are still right.`
 }
 
 function choicesIn({ fields: mapped, statuses }: ConnectionColumns, fields: Fields) {

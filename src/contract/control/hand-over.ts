@@ -57,7 +57,7 @@ export const HandOverGroup = z.object({
   cells: z
     .array(z.object({ cell: z.string(), count: Count }))
     .optional()
-    .describe('The most frequent cells. Only where values are asked for.'),
+    .describe('The most frequent cells. Only with values.'),
   firstAt: Instant.describe('When the oldest fault was first seen.'),
   rows: z.array(HandOverRow).describe('Possible departures first, then the oldest.'),
   entries: Count.describe('The length of `rows` without `perGroup`. Equal rows are one entry, but several in `count`.'),

@@ -57,7 +57,7 @@ export const keyOperations = operations({
     permission: 'viewer',
     summary: 'Pairs of keys in held plans that look like one person, and earlier answers.',
     params: ofConnection,
-    query: z.object({ limit: z.int().min(1).max(1000).default(1000).describe('The most pairs.') }),
+    query: z.object({ limit: z.int().min(1).max(1000).default(1000).describe('Maximum number of pairs.') }),
     success: { 200: z.object({ pairs: z.array(KeyPair), answers: z.array(KeyAnswer) }) },
     errors,
   },

@@ -34,7 +34,7 @@ export const InDoubtCounts = z
       'People who were delivered after a request about them that was given up and may still reach the platform.',
     ),
     leavers: Count.describe('Those of them who have left: a late request could bring them back on the platform.'),
-    until: Instant.describe('Until when they are read back at least.'),
+    until: Instant.describe('Until when they are verified at least.'),
   })
   .meta({ id: 'DoubtTally' })
 export type InDoubtCounts = z.infer<typeof InDoubtCounts>

@@ -81,7 +81,7 @@ export const FailureView = z
     action: z.enum(deliveryActions),
     follows: z.string().describe('What comes of it.'),
     helps: z.string().nullable().describe('What an operator can do; null where there is nothing to do.'),
-    uncertain: z.boolean().describe('The request may have been applied: what the platform holds is read back.'),
+    uncertain: z.boolean().describe('The request may have been applied: Rollcall looks up what the platform holds.'),
   })
   .meta({ id: 'Failure' })
 export type FailureView = z.infer<typeof FailureView>

@@ -58,7 +58,7 @@ const RunOptions = z.object({
   sample: z
     .boolean()
     .optional()
-    .describe('Read back the leavers of the last 30 days and a thousand others first, and repair every difference.'),
+    .describe('First verify the leavers of the last 30 days and a thousand others, and correct every difference.'),
   retract: z
     .object({ identityId: z.string(), reason: z.string(), by: z.string() })
     .optional()
@@ -116,7 +116,7 @@ export const Run = z
     connection: z.string(),
     trigger: z
       .enum(['schedule', 'operator', 'file', 'webhook', 'repair'])
-      .describe('Who asked. `repair`: a request whose outcome is unknown; what the platform holds is read back.'),
+      .describe('Who asked. `repair`: a request whose outcome is unknown; Rollcall looks up what the platform holds.'),
     feed: z
       .enum(['source', 'webhook', 'roster', 'person', 'revert', 'separation'])
       .describe(
@@ -185,7 +185,7 @@ export const Run = z
     counts: Counts.nullable(),
     guards: z.array(Verdict).nullable(),
     warnings: Warnings,
-    verification: Verification.nullable().describe('What reading back from the platform found.'),
+    verification: Verification.nullable().describe('What the verification of the platform found.'),
     blockedPeople: BlockedPeopleCounts.nullable().describe(
       'The people of the connection who were blocked when the plan was made or accepted. Null: not known.',
     ),

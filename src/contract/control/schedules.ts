@@ -9,7 +9,7 @@ export const ScheduleView = z
     purpose: z
       .enum(['read', 'verify', 'sample'])
       .describe(
-        'What happens: the source is read, what the platform holds is read back, or leavers and a sample of the others are.',
+        'What happens: the source is read, everybody on the platform is verified, or leavers and a sample of the others are.',
       ),
     cron: z.string(),
     timeZone: z.string().describe('In which the cron line is read.'),

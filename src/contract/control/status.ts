@@ -78,8 +78,8 @@ export const ConnectionStatus = z.object({
   nextAt: Instant.nullable().describe(
     'When the schedule reads the source next, after a pause that ends by itself. Null: it does not.',
   ),
-  nextVerifyAt: Instant.nullable().describe('When what the platform holds is read back next.'),
-  nextSampleAt: Instant.nullable().describe('When leavers and a sample of the others are read back next.'),
+  nextVerifyAt: Instant.nullable().describe('When what the platform holds is verified next.'),
+  nextSampleAt: Instant.nullable().describe('When leavers and a sample of the others are verified next.'),
 })
 export type ConnectionStatus = z.infer<typeof ConnectionStatus>
 

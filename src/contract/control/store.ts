@@ -41,7 +41,7 @@ export const Restoration = z
   .meta({ id: 'Restoration' })
 export type Restoration = z.infer<typeof Restoration>
 
-/** How the store is backed up and put back while a daemon runs. */
+/** How the store is backed up and restored while a daemon runs. */
 export const storeOperations = operations({
   backUpStore: {
     method: 'POST',

@@ -35,7 +35,9 @@ export type TokenView = z.infer<typeof TokenView>
 
 /** A new token with its secret, which is shown once. */
 export const NewToken = TokenView.extend({
-  token: z.string().describe('What its holder shows as a bearer token or at sign-in. It is told here and never again.'),
+  token: z
+    .string()
+    .describe('What its holder sends as a bearer token or enters at sign-in. It is returned here and never again.'),
 }).meta({ id: 'NewToken' })
 export type NewToken = z.infer<typeof NewToken>
 

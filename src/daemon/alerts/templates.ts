@@ -29,7 +29,7 @@ type Template = {
   readonly waitMs: number | null
 }
 
-/** How each type of receiver is told about alerts. */
+/** The requests with which each type of receiver is notified about alerts. */
 export const templates: Readonly<Record<ChatOrIncidentChannel['type'], Template>> = {
   slack: {
     headers: () => ({}),

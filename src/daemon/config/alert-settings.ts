@@ -44,7 +44,7 @@ const filter = {
     .array(WrittenKind)
     .min(1)
     .optional()
-    .describe('The kinds of alerts that it takes. Default: all. unserved is the old name of blockedPeople.'),
+    .describe('The kinds of alerts that it takes. Default: all. unserved is the deprecated name of blockedPeople.'),
 }
 
 const Webhook = z.strictObject({

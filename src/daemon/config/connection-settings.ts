@@ -49,7 +49,7 @@ const Delivery = z.strictObject({
     .min(0)
     .default(100)
     .describe(
-      'If a batch has more leavers, returns and corrections than this, they are sent together, else one by one.',
+      'A batch with more leavers, returns and corrections than this sends them together, a smaller one one by one.',
     ),
 })
 
@@ -60,7 +60,7 @@ const Leavers = z.strictObject({
     .max(8760)
     .default(24)
     .describe(
-      'Maximum number of hours from the end of the last day, once the departure is known here, until the platform has acknowledged it. ' +
+      'Maximum number of hours until the platform acknowledges a departure, from the end of the last day or from when Rollcall learned of it, whichever is later. ' +
         'A later one is a breach in the report of leavers, and raises an alert.',
     ),
 })
@@ -97,7 +97,7 @@ const Verify = z.union(
     z.strictObject({
       cron: Cron.default('0 4 * * 0').describe('When: minute, hour, day, month, weekday. Default: Sundays at four.'),
       sampleCron: Cron.default('0 5 * * *').describe(
-        'When the leavers of the last 30 days and a thousand others at random are read back. Default: daily at five.',
+        'When the leavers of the last 30 days and a thousand others at random are verified. Default: daily at five.',
       ),
       timeZone: TimeZone.optional().describe(
         'The time zone of the cron lines. Default: that of the schedule, else of the source, else of the webhook.',
@@ -147,7 +147,7 @@ const Also = z
     graceRuns: snapshotSettings.graceRuns,
     deliver: Deliver.optional(),
     verify: Verify.prefault({}).describe(
-      'When the daemon reads back what the platform holds, as of the connection above.',
+      'When the daemon verifies what the platform holds, as of the connection above.',
     ),
     guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
     pinned: Pinned,
@@ -190,7 +190,7 @@ export const Connection = z
       .optional()
       .describe('When the daemon reads the source by itself. Without it, an operator or watch starts the runs.'),
     verify: Verify.prefault({}).describe(
-      'When the daemon reads back what the platform holds and repairs every difference. never: only when an operator asks.',
+      'When the daemon verifies what the platform holds and corrects every difference. never: only when an operator asks.',
     ),
     blackouts: Blackouts,
     guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),

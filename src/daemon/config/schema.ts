@@ -21,14 +21,16 @@ export const ConfigFile = z.strictObject({
       error: 'expected an address that begins with postgres://, or nothing',
     })
     .default('')
-    .describe('Where the state is kept: postgres://…, or empty for the embedded database in dataDir.'),
+    .describe(
+      'Where the state is kept: postgres://…, or empty for the embedded database in dataDir. An address with a password is a secret.',
+    ),
   queue: z
     .string()
     .refine((at) => at === '' || /^rediss?:\/\//.test(at), {
       error: 'expected an address that begins with redis://, or nothing',
     })
     .default('')
-    .describe('Where the jobs wait: redis://…, or empty for the database.'),
+    .describe('Where the jobs wait: redis://…, or empty for the database. An address with a password is a secret.'),
   dataDir: z
     .string()
     .min(1)

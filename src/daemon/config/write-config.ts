@@ -61,7 +61,7 @@ export async function writeConfig(
         await draft.chmod(mode & 0o777)
         await draft.sync()
         if (replaces !== undefined && (await readFile(path, 'utf8')) !== replaces)
-          throw new Failure('conflict', `${file} was changed by somebody else at this moment: look at it again`)
+          throw new Failure('conflict', `${file} has changed at this moment: look at it again`)
       },
       { mode: 0o600 },
     )

@@ -57,7 +57,7 @@ export const assumptions: readonly Assumption[] = [
   },
   {
     name: 'the list holds everybody who was sent',
-    otherwise: 'reading back, "resync --verify" and the recovery after a crash miss people',
+    otherwise: 'verification, "resync --verify" and the recovery after a crash miss people',
     async look(probe) {
       await listed(probe)
       return 'the person is listed'
@@ -65,7 +65,7 @@ export const assumptions: readonly Assumption[] = [
   },
   {
     name: 'a path names a person by "identity-id:" and the key',
-    otherwise: 'single people can be neither read back, nor updated, nor removed',
+    otherwise: 'single people can be neither looked up, nor updated, nor removed',
     look: seeKey,
   },
   {
@@ -86,7 +86,7 @@ export const assumptions: readonly Assumption[] = [
   },
   {
     name: 'a leaving date is stored and listed',
-    otherwise: 'departures cannot be recorded, or cannot be read back',
+    otherwise: 'departures cannot be recorded, or cannot be verified',
     look: async (probe) => await seeDate(probe, { sent: firstDate, held: firstDate }),
   },
   {

@@ -74,7 +74,7 @@ const probes = {
   },
   listHrisUserIdentities: {
     of: people,
-    purpose: 'read back what the platform holds',
+    purpose: 'verify what the platform holds',
     isVital: true,
     input: { params: nowhere, query: { size: 1 } },
   },

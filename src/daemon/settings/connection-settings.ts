@@ -172,7 +172,7 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
   async function requirePrevious(connection: string, opened: OpenedFile): Promise<SettingsChange> {
     const previous = await undoable(parts, opened, connection)
     if (previous !== null) return previous
-    throw new Failure('conflict', 'there is no earlier version of these settings to put back')
+    throw new Failure('conflict', 'there is no earlier version of these settings to restore')
   }
 }
 
@@ -228,7 +228,7 @@ function hasTwoPeople({ approvals }: Config, { current }: OpenedFile): boolean {
 }
 
 function movedText({ file }: Config): string {
-  return `${file} was changed by somebody else since you opened this page: compare with the file as it is now, and save again`
+  return `${file} has changed since you opened this page: compare with the file as it is now, and save again`
 }
 
 function refuseUnsavable(config: Config, { digest, trouble }: OpenedFile, seen: string): void {

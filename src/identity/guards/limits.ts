@@ -151,7 +151,7 @@ export const Guards = z.strictObject({
   unusual: z
     .strictObject({
       enabled: z.boolean().default(true).describe('Whether plans are also compared with earlier runs.'),
-      runs: z.int().min(1).default(14).describe('The number of accepted runs from which on plans are compared.'),
+      runs: z.int().min(1).default(14).describe('The number of accepted runs before plans are compared.'),
       times: z
         .number()
         .min(1)

@@ -15,10 +15,10 @@ export const auditActs = {
   'config.used': 'a daemon or a command started with a configuration that differs from the one before it',
   'config.connected': 'a person wrote the first connection to the configuration, from the named uploaded export',
   'settings.changed':
-    'a person changed the settings of a connection; recorded just before the file is replaced. "difference": the changed lines, "approvedBy": the second person, "undo": the previous version is put back',
+    'a person changed the settings of a connection; recorded just before the file is replaced. "difference": the changed lines, "approvedBy": the second person, "undo": the previous version is restored',
   'settings.failed': 'that change was not made: the file could not be replaced, or the process ended before that',
   'settings.proposed':
-    'a person proposed such a change, which waits for a second person. "replaces": the configuration that was proposed before, and waits no more',
+    'a person proposed such a change, which waits for a second person. "replaces": the configuration that was proposed before, and no longer waits',
   'settings.rejected': 'a person rejected a proposed change',
   'run.requested': 'a person requested a run',
   'run.planned': 'a run read its source or its events and made a plan: what it read, counts and digest',

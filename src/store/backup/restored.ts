@@ -7,7 +7,7 @@ import { recordUnapproved } from '../roster/unapproved-people.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 
-const reason = 'the store was put back to what it was at an earlier time'
+const reason = 'the store was restored to an earlier time'
 
 /**
  * Prepares a restored store for work. Every unfinished plan is cancelled, because it and newer plans may have been delivered since the

@@ -18,7 +18,7 @@ function named(columns: string): readonly string[] {
   return columns.split(' ')
 }
 
-/** Names of settings of `retention`; counted from the end of the run. */
+/** Names of settings of `retention`; counted from the end of the run. The newest 100 runs of a connection stay in any case. */
 const values = '`valuesDays`'
 const history = '`historyDays`'
 const known = '`rollcall forget`'
@@ -152,7 +152,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     },
     {
       holds: 'keys',
-      description: 'rows that cannot be used, and possible leavers',
+      description: 'rows that cannot be used, and people who may have left',
       removedWhen: `${values}; of a rejected event ${history}`,
       columns: named('run_id seq line column_name identity_id event cell_only may_leave retry_at cause expected'),
     },
@@ -306,7 +306,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'values',
       description:
-        'people whom the platform shows otherwise, and why; accounts of leavers or unknown people; e-mails, logins and editors',
+        'people whom the platform shows otherwise, and why; accounts of leavers or unknown people; e-mails, logins, and who edited people by hand',
       removedWhen: 'a comparison does not see it again, the directory leaves the configuration, or `rollcall forget`',
       columns: named(
         'connection person_connection subject identity_id person_id cause evidence can_reset first_seen_at last_seen_at seen_in',

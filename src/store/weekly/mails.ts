@@ -5,7 +5,7 @@ import type { Db } from '../schema.ts'
 const claimMs = 12 * 60_000
 
 /**
- * In SQL, whether a slot was mailed under another name: under an hour of the same day that the settings have no more, or by a process
+ * In SQL, whether a slot was mailed under another name: under an hour of the same day that the settings no longer have, or by a process
  * whose clock is ahead. A slot that lies further ahead comes from a clock that was wrong.
  */
 const isMailed = (slot: string) =>

@@ -34,7 +34,7 @@ export async function resolveUncertain(
     identityId,
     state: 'confirmed' as const,
     holds: 'desired' as const,
-    answer: { status: 200, message: 'read back: the platform has it' },
+    answer: { status: 200, message: 'looked up: the platform has it' },
   }))
   await saveOutcomes(attempt, outcomes, sentAt)
   return { remaining, stop: null }

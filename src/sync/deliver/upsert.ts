@@ -194,7 +194,7 @@ function itemsFailed(people: number): Stop {
 }
 
 function splittingPaused({ status }: RefusedAnswer): Stop {
-  const message = `the platform refuses whole batches (${status}); ${maxSplits} halves were tried, the rest goes on`
+  const message = `the platform refuses whole batches (${status}); ${maxSplits} halves were tried, the rest is still due`
   return { kind: 'wait', code: 'splitting_paused', status, delayMs: splitPauseMs, message }
 }
 

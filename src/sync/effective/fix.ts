@@ -20,7 +20,7 @@ type FixResult = { readonly keys: string[]; readonly reset: number }
 
 /**
  * Asks the platform to let its identity sync update these people again who were edited there by hand. Every key must have a finding that a
- * reset mends, else nothing is done.
+ * reset fixes, else nothing is done.
  */
 export async function fixEffective(
   ctx: SyncContext,

@@ -145,7 +145,7 @@ async function eventsFor(db: Db, connection: string, claim: ClaimedRun | null) {
   })
 }
 
-/** Opens the source without a claim, as a run would whose connection has accepted nothing yet. What waits for the next run goes on waiting. */
+/** Opens the source without a claim, as a run would whose connection has accepted nothing yet. What waits for the next run still waits afterwards. */
 export async function openSource(
   ctx: Pick<SyncContext, 'store' | 'now'>,
   { name: connection, feeds: { source } }: SyncConnection,

@@ -41,8 +41,8 @@ type ApprovalInput = {
 }
 
 /**
- * Refuses an approval that the rules of its connection do not allow, in the transaction that accepts the plan. Returns why the plan has
- * moved; null: it stands. Until the transaction ends, nobody else approves a plan of the connection, and no run of it starts.
+ * Refuses an approval that the rules of its connection do not allow, in the transaction that accepts the plan. Returns why the plan is
+ * outdated; null: it is not. Until the transaction ends, nobody else approves a plan of the connection, and no run of it starts.
  */
 export async function refuseUnapprovable(
   ctx: SyncContext,
@@ -62,8 +62,8 @@ export async function refuseUnapprovable(
 }
 
 /**
- * The held run that is decided about. Each plan of an export makes the run of people who were split off anew: one with the same changes stands
- * for it. Throws `conflict` if it is no longer held, or of another connection than the person expects.
+ * The held run that a person decides about. Each plan of an export makes the run of the people who were split off anew: if that was replaced by
+ * one with the same changes, the newer one is returned. Throws `conflict` if it is no longer held, or of another connection than the person expects.
  */
 export async function heldRun(ctx: SyncContext, { runId, connection }: Decision): Promise<Run> {
   const run = await heldInstead(ctx, await requireRun(ctx, runId))

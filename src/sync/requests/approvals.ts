@@ -50,10 +50,10 @@ async function approve(ctx: SyncContext, decision: Approval): Promise<Run> {
     throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
   const now = ctx.now()
   const committed = await db.transaction().execute(async (tx) => {
-    const moved = await refuseUnapprovable(ctx, tx, { run, connection, decision, now })
+    const outdatedReason = await refuseUnapprovable(ctx, tx, { run, connection, decision, now })
     const details = { digest, ...(because !== null && { reason: because }) }
     const approved = { act: 'run.approved', connection: run.connection, by, runId, now } as const
-    if (moved !== null) {
+    if (outdatedReason !== null) {
       const again = await requestReplan(tx, run, { digest, by, because, now })
       await recordAuditEntry(tx, { ...approved, details: { ...details, again } })
       return { again, batches: 0, statement: null }

@@ -34,8 +34,8 @@ type PartInput = {
 }
 
 /**
- * Approves a part of a held plan: a run of its own delivers it, and the rest stays held with what is left of the plan. Both are stored in
- * one transaction, so a person is always in exactly one of them. Returns the run of the part.
+ * Approves a part of a held plan: a run of its own delivers it, and the rest of the plan stays held. Both are stored in one transaction, so
+ * a person is always in exactly one of them. Returns the run of the part.
  */
 export async function approvePart(ctx: SyncContext, { connection, ...input }: PartInput): Promise<Run> {
   const { run, decision, digest, selection } = input
@@ -43,18 +43,19 @@ export async function approvePart(ctx: SyncContext, { connection, ...input }: Pa
   const events = run.feed === 'webhook' ? await eventsOfHeld(ctx.store.db, run.id) : []
   const people = await peopleOfEvents(ctx, connection, events)
   const accepted = await ctx.store.db.transaction().execute(async (tx) => {
-    const moved = await refuseUnapprovable(ctx, tx, { run, connection, decision, selection, now })
+    const outdatedReason = await refuseUnapprovable(ctx, tx, { run, connection, decision, selection, now })
     if (!(await lockHeldRun(tx, run.id))) throw new Failure('conflict', `run ${run.id} is no longer held`)
-    if (moved !== null) return { moved, again: await requestRosterRun(tx, run, now) }
+    if (outdatedReason !== null) return { outdatedReason, isPlannedAgain: await requestRosterRun(tx, run, now) }
     const part = await splitPart(tx, { ...input, connection, now })
     return await acceptPart(ctx, tx, { ...input, part, people, connection, now })
   })
-  if ('moved' in accepted) {
-    const helps = accepted.again ? 'it is planned again now' : `to plan again, ${planningAgain(run)}`
-    if (accepted.again) await sweep(ctx)
+  if ('outdatedReason' in accepted) {
+    const { outdatedReason, isPlannedAgain } = accepted
+    const advice = isPlannedAgain ? 'it is planned again now' : `to plan again, ${planningAgain(run)}`
+    if (isPlannedAgain) await sweep(ctx)
     throw new Failure(
       'conflict',
-      `no part of run ${run.id} can be approved: ${accepted.moved}; ${helps}, then choose from that plan`,
+      `no part of run ${run.id} can be approved: ${outdatedReason}; ${advice}, then choose from that plan`,
     )
   }
   if (accepted.statement) reportStatement(ctx, accepted.statement)
@@ -63,7 +64,7 @@ export async function approvePart(ctx: SyncContext, { connection, ...input }: Pa
   return await requireRun(ctx, accepted.part.id)
 }
 
-/** Requests the run that makes a held plan of the roster again, which no request of a person does. Returns whether the plan is one. */
+/** If the held plan is of the roster, requests a new roster run, because no command of an operator would plan it again. Returns whether it did. */
 async function requestRosterRun(tx: Db, { id, connection, feed }: Run, now: Date): Promise<boolean> {
   if (feed !== 'roster') return false
   const requestedBy = await requestersOfRun(tx, id)
@@ -71,7 +72,10 @@ async function requestRosterRun(tx: Db, { id, connection, feed }: Run, now: Date
   return true
 }
 
-/** Returns what a part of a held plan would be. Throws as an approval would if the part is empty, all of the plan, or names what it lacks. */
+/**
+ * Returns what a part of a held plan would be. Throws the same errors as an approval if the part is empty, is the whole plan, or names kinds,
+ * groups or people that the plan does not have.
+ */
 export async function previewPart(
   ctx: SyncContext,
   { runId, selection }: { readonly runId: string; readonly selection: PartSelection },
@@ -103,14 +107,15 @@ async function requirePart(db: Db, { id, connection }: Run, selection: PartSelec
   return part
 }
 
-const namedKeys = 5
+/** Maximum number of keys in a message. */
+const maxNamedKeys = 5
 
 function unknownPeople(runId: string, keys: readonly string[]): string {
-  const more = keys.length > namedKeys ? `, and ${keys.length - namedKeys} more` : ''
-  return `the plan of run ${runId} has no change for ${keys.slice(0, namedKeys).join(', ')}${more}`
+  const more = keys.length > maxNamedKeys ? `, and ${keys.length - maxNamedKeys} more` : ''
+  return `the plan of run ${runId} has no change for ${keys.slice(0, maxNamedKeys).join(', ')}${more}`
 }
 
-/** A group may be any value of a column, so it is not quoted. */
+/** A group may be personal data, so the message names its position and not its value. */
 function unknownGroups(runId: string, named: readonly (string | null)[], unknown: readonly (string | null)[]): string {
   const positions = named.flatMap((group, at) => (unknown.includes(group) ? [at + 1] : []))
   const which = named.length === 1 ? 'the group' : `group ${positions.join(', ')} of the ${named.length}`
@@ -119,11 +124,11 @@ function unknownGroups(runId: string, named: readonly (string | null)[], unknown
 
 type SplitInput = Omit<PartInput, 'decision'> & { readonly now: Date }
 
-/** Moves the part to a run of its own, counts both, and records that nobody approved the rest. Throws if it is not the part that the approver saw. */
+/** Splits the part off into a run of its own, counts both, and records that nobody approved the rest. Throws if it is not the part that the approver saw. */
 async function splitPart(tx: Db, { run, connection, digest, selection, now }: SplitInput): Promise<Run> {
   await requirePart(tx, run, selection)
   const partId = await storeApprovedPart(tx, { runId: run.id, selection, now })
-  // No limit counted those who were left out of an earlier part.
+  // The guards of this plan did not count people who were left out of an earlier part, so they are not counted here either.
   const only = sql<boolean>`not ${isUnapproved({ connection: run.connection, now })}`
   const people = await countPeople(tx, { runId: partId, asOf: run.asOf, connection, only, now })
   await recordPartCounts(tx, { runId: run.id, partId, people })
@@ -151,22 +156,23 @@ async function acceptPart(
   tx: Db,
   { run, part, people, connection, decision, digest, selection, now }: AcceptInput,
 ) {
-  const { by, reason: because = null } = decision
-  const about = { connection: run.connection, by, now }
-  const reason = because !== null && { reason: because }
+  const { by, reason = null } = decision
+  const auditBase = { connection: run.connection, by, now }
+  const reasonDetail = reason !== null && { reason }
   const chosen = chosenIn(selection)
   await recordAuditEntry(tx, {
-    ...about,
+    ...auditBase,
     act: 'run.approved',
     runId: part.id,
-    details: { digest, of: run.id, ...chosen, ...reason },
+    details: { digest, of: run.id, ...chosen, ...reasonDetail },
   })
   const rest = await getRun(tx, run.id)
-  const details = { part: part.id, before: run.digest, digest: rest?.digest, counts: rest?.counts ?? {}, ...reason }
-  await recordAuditEntry(tx, { ...about, act: 'run.split', runId: run.id, details })
+  const counts = rest?.counts ?? {}
+  const details = { part: part.id, before: run.digest, digest: rest?.digest, counts, ...reasonDetail }
+  await recordAuditEntry(tx, { ...auditBase, act: 'run.split', runId: run.id, details })
   const batches = await acceptPlan(tx, part, connection, now)
   if (run.feed === 'webhook') await acknowledgeEventsOfPart(tx, { runId: run.id, partId: part.id, people })
-  await moveRun(tx, { id: part.id, to: batches > 0 ? 'delivering' : 'unchanged', now, by, because })
+  await moveRun(tx, { id: part.id, to: batches > 0 ? 'delivering' : 'unchanged', now, by, because: reason })
   const ended = { runId: part.id, connection: run.connection }
   return { part, batches, statement: batches === 0 ? await statePopulation(ctx, tx, ended) : null }
 }

@@ -6,7 +6,7 @@ import { isSamePerson, whySamePerson } from './two-people.ts'
 
 const hourMs = 60 * 60_000
 
-/** What one person proposes about a stated departure, as long as a second one may do the same; null: nothing. */
+/** What one person proposes about a stated departure, as long as a second one may state the same; null: nothing. */
 export function openProposal({ proposal }: StatedDeparture, now: Date): DepartureProposal | null {
   return proposal !== null && proposal.until > now ? proposal : null
 }
@@ -31,17 +31,17 @@ type SecondStatement = Requester & {
 /** Refuses a second person who names no day, or another day than the one that waits, or who approves although nothing waits. */
 export function refuseUnseen(waiting: WaitingStatement | null, statement: SecondStatement): void {
   const { identityId, on, approves = false } = statement
-  const states = waiting && `the last day of ${identityId} is ${waiting.leavingDate}, as ${waiting.by} states`
+  const waitingText = waiting && `the last day of ${identityId} is ${waiting.leavingDate}, as ${waiting.by} states`
   if (approves && (waiting === null || on !== waiting.leavingDate))
     throw new Failure(
       'conflict',
-      `${states ?? `no day of ${identityId} waits for a second person`}: that changed since you saw it, look again`,
+      `${waitingText ?? `no day of ${identityId} waits for a second person`}: that changed since you saw it, look again`,
     )
   if (waiting !== null && on === undefined && !isSamePerson(waiting, statement))
-    throw new Failure('conflict', `${states}: name that day to state it too (--on ${waiting.leavingDate})`)
+    throw new Failure('conflict', `${waitingText}: name that day to state it too (--on ${waiting.leavingDate})`)
 }
 
-/** Until when a second person may do the same as the first. */
+/** Until when a second person may state the same as the first. */
 export function proposalEnd({ approvals }: SyncConnection, now: Date): Date {
   return new Date(now.getTime() + approvals.expireHours * hourMs)
 }

@@ -38,7 +38,7 @@ export async function verifyPeopleInDoubt(
     try {
       await readConnection(ctx, { connection, repairs, signal })
     } catch (error) {
-      if (!signal.aborted) ctx.events.unexpected({ during: 'reading back people in doubt', error })
+      if (!signal.aborted) ctx.events.unexpected({ during: 'looking up people in doubt', error })
     }
   }
 }

@@ -26,7 +26,7 @@ test('a file behind a link is replaced, and the link stays', async () => {
 })
 
 test('a file that somebody else changed stays', async () => {
-  await expect(writeConfig(file, 'new', { replaces: 'older' })).rejects.toThrow('changed by somebody else')
+  await expect(writeConfig(file, 'new', { replaces: 'older' })).rejects.toThrow('has changed at this moment')
   expect(await readFile(file, 'utf8')).toBe('old')
 })
 

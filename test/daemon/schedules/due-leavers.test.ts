@@ -5,7 +5,7 @@ import { endedOrHeldRunIds, followAndReport } from '../../../src/cli/session/fol
 import type { Session } from '../../../src/cli/session/session.ts'
 import { assemble } from '../../../src/daemon/assembly.ts'
 import { loadConfig } from '../../../src/daemon/config/load-config.ts'
-import { createControlContext } from '../../../src/daemon/control-context.ts'
+import { createControlContext } from '../../../src/daemon/create-control-context.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
 import { startWork } from '../../../src/daemon/work.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'

@@ -128,7 +128,7 @@ test('choices stay whatever becomes of the export, which is not read again to un
     expect(text).toContain('leftWhen: [ Terminated, Active ]')
     expect(text).toContain('+   jobTitle: Last Name')
   }
-  expect(moved.text).toContain('was changed by somebody else')
+  expect(moved.text).toContain('has changed since')
   expect(moved.text).toMatch(/value="=Last Name" selected/)
   expect(moved.text).toMatch(/value="left" selected/)
 })
@@ -316,7 +316,7 @@ test('choices are refused if the file was changed by somebody else, and no setti
   const refused = await daemon.post(path, { digest, fields: { email: 'Last Name' } })
 
   expect(refused).toMatchObject({ status: 409 })
-  expect(JSON.stringify(refused.body)).toContain('changed by somebody else')
+  expect(JSON.stringify(refused.body)).toContain('has changed since')
   expect(await daemon.config()).toBe(`${daemon.text}# by hand\n`)
 })
 

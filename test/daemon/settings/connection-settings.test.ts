@@ -56,7 +56,7 @@ test('of two admins who edit at once, the second is refused', async () => {
 
   expect([first.status, second.status].sort()).toEqual([200, 409])
   const refused = first.status === 409 ? first : second
-  expect(JSON.stringify(refused.body)).toContain('changed by somebody else since you opened this page')
+  expect(JSON.stringify(refused.body)).toContain('has changed since you opened this page')
   expect(await daemon.config()).toBe(daemon.text.replace('0 2', first.status === 200 ? '0 3' : '0 4'))
 })
 

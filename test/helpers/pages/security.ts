@@ -6,9 +6,9 @@ const endOfTables = '\n## Secrets\n'
 const titleOfThreats = '## Threat model\n'
 const endOfThreats = '\n## Not covered\n'
 
-const noteOfTables = `Made from \`src/store/retention/stored-data.ts\` by \`npx vitest run test/house.test.ts -u\`. \`valuesDays\` and \`historyDays\` are the settings
-of \`retention\`, from the end of the run on. *values* are personal values, *keys* are keys of people, *words* are texts that an operator typed or a
-server returned.
+const noteOfTables = `\`valuesDays\` and \`historyDays\` are the settings of \`retention\`, counted from the end of the run. The newest 100 runs of a connection stay in any
+case, with what \`historyDays\` would remove. *values* are personal values, *keys* are keys of people, *words* are texts that an operator typed or
+a server returned.
 `
 const noteOfThreats = `Made from [test/helpers/threats.ts](../test/helpers/threats.ts), which names the tests of each row.
 `

@@ -73,8 +73,8 @@ const head = `# Every setting
 \`npx vitest run test/house.test.ts -u\` generates this page from the schema of the configuration, and a test compares the two.
 [configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for the name of a connection or
 of a channel, \`FIELD\` for one of the fields of a person, \`PROPERTY\` for one of the properties of a record. Settings of all types of source or
-target come first, then the settings of single types. Defaults are in bold. A *secret* is written as \`\${env:NAME}\` or \`\${file:PATH}\`. Paths of files
-are relative to the folder of the configuration file. Names end with their unit; \`Ms\` is milliseconds.
+target come first, then the settings of single types. Bold values are defaults; others are in the text. A *secret* is written as \`\${env:NAME}\` or \`\${file:PATH}\`. Paths of files
+are relative to the folder of the configuration file. Names of durations and sizes end with their unit; \`Ms\` is milliseconds.
 `
 
 /** The page docs/settings.md: every setting with its values, its default and its meaning. */

@@ -59,7 +59,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     return rows[0]?.people ?? 0
   }
 
-  test('a batch whose answer was lost is read back, and nothing of it is sent again', async () => {
+  test('a batch whose answer was lost is looked up, and nothing of it is sent again', async () => {
     await using opened = await open()
     const { world, client } = opened
     let run: Awaited<ReturnType<World['night']>>

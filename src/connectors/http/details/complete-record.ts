@@ -21,7 +21,7 @@ export type CompleteRecord = {
 
 type DetailPolicy = {
   readonly missingDetails: HttpSource['missingDetails']
-  /** Whether the reading cannot go on, so that a failure says nothing about the record. */
+  /** Whether the reading cannot continue, so that a failure says nothing about the record. */
   readonly isOver: () => boolean
   readonly day: ReadingDay
 }

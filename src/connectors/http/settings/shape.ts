@@ -101,21 +101,21 @@ export const HttpSettings = z.strictObject({
     .min(1)
     .max(100_000)
     .default(10_000)
-    .describe('json: the most pages of a list. A list with more pages is refused.'),
+    .describe('json: maximum number of pages of a list. A list with more pages is refused.'),
   maxPageBytes: z
     .int()
     .min(1024)
     .max(256 * 1024 * 1024)
     .default(32 * 1024 * 1024)
     .describe(
-      'json: the most bytes of a page. A larger page is refused, because a page takes several times its size in memory.',
+      'json: maximum size of a page. A larger page is refused, because a page takes several times its size in memory.',
     ),
   maxBytes: z
     .int()
     .min(1024)
     .default(1024 * 1024 * 1024)
     .describe(
-      'The most bytes of an answer, unpacked and with all its pages, also those that are read again. A larger one is refused.',
+      'Maximum size of an answer, unpacked and with all its pages, also those that are read again. A larger one is refused.',
     ),
   asOf: HttpAsOf.default({ from: 'request' }),
   headers: Headers,
@@ -166,7 +166,7 @@ export const HttpSettings = z.strictObject({
     .positive()
     .max(60_000)
     .optional()
-    .describe('The most requests in a minute. Without it, only the answers of the server slow Rollcall down.'),
+    .describe('Maximum number of requests in a minute. Without it, only the answers of the server slow Rollcall down.'),
   totalTimeoutMs: z
     .int()
     .min(100)
