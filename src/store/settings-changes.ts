@@ -1,6 +1,6 @@
 import type { Db, Requester } from './schema.ts'
 
-/** A change of a connection's settings in the file of the configuration. Secrets are in its texts as references only. */
+/** A change of a connection's settings in the file of the configuration. A secret that the file has as a text is in its texts. */
 export type SettingsChange = Requester & {
   readonly id: string
   readonly connection: string

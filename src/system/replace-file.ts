@@ -1,5 +1,9 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { diskFullFailure } from './disk-full.ts'
+
+/** How the names of drafts end. Files that people put beside the file do not end so. */
+const draftEnding = '.draft'
 
 /**
  * Replaces a file atomically: `write` fills a draft beside `path`, which is then renamed to `path`. If `write` fails, the draft is removed
@@ -10,7 +14,7 @@ export async function replaceFile<T>(
   write: (draft: FileHandle) => Promise<T>,
   { mode = 0o600 }: { readonly mode?: number } = {},
 ): Promise<T> {
-  const draft = `${path}.${process.pid}`
+  const draft = `${path}.${process.pid}${draftEnding}`
   // A process with the same id may have left a draft when it was killed.
   await rm(draft, { force: true })
   try {
@@ -21,6 +25,24 @@ export async function replaceFile<T>(
     await rm(draft, { force: true })
     throw diskFullFailure(error, path) ?? error
   }
+}
+
+/** Removes drafts of this file that killed processes left before an instant; answers whether there were any. */
+export async function removeDrafts(path: string, before: Date): Promise<boolean> {
+  const name = basename(path)
+  const isDraft = (other: string) =>
+    other.startsWith(`${name}.`) &&
+    other.endsWith(draftEnding) &&
+    /^\d+$/.test(other.slice(name.length + 1, -draftEnding.length))
+  const drafts = (await readdir(dirname(path))).filter(isDraft).map((draft) => join(dirname(path), draft))
+  const left = await Promise.all(drafts.map(async (draft) => ((await changedAt(draft)) < before ? [draft] : [])))
+  for (const draft of left.flat()) await rm(draft, { force: true })
+  return left.flat().length > 0
+}
+
+/** A draft that is gone by now is taken for a new one. */
+async function changedAt(path: string): Promise<Date> {
+  return (await stat(path).catch(() => null))?.mtime ?? new Date(8.64e15)
 }
 
 async function writeDraft<T>(draft: string, write: (draft: FileHandle) => Promise<T>, mode: number): Promise<T> {

@@ -1,8 +1,8 @@
-import { mkdtempDisposable, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { replaceFile } from '../../src/system/replace-file.ts'
+import { removeDrafts, replaceFile } from '../../src/system/replace-file.ts'
 
 const newFolder = () => mkdtempDisposable(join(tmpdir(), 'replace-file-'))
 
@@ -66,10 +66,22 @@ test('the old file stays if writing fails, and no draft remains', async () => {
 test('a draft that a killed process left behind does no harm', async () => {
   await using folder = await newFolder()
   const path = join(folder.path, 'key')
-  await writeFile(`${path}.${process.pid}`, 'left behind')
+  await writeFile(`${path}.${process.pid}.draft`, 'left behind')
 
   await replaceFile(path, (draft) => draft.writeFile('new'))
 
   expect(await readFile(path, 'utf8')).toBe('new')
   expect(await readdir(folder.path)).toEqual(['key'])
+})
+
+test('old drafts are removed, and neither new ones nor what somebody put beside the file', async () => {
+  await using folder = await newFolder()
+  const path = join(folder.path, 'key')
+  const names = ['key.12.draft', 'key.34.draft', 'key.20260102', 'key.old.draft', 'other.12.draft']
+  for (const name of names) await writeFile(join(folder.path, name), '')
+  const [old, before] = [new Date('2026-01-01'), new Date('2026-01-02')]
+  for (const name of names.filter((one) => one !== 'key.34.draft')) await utimes(join(folder.path, name), old, old)
+
+  expect([await removeDrafts(path, before), await removeDrafts(path, before)]).toEqual([true, false])
+  expect((await readdir(folder.path)).sort()).toEqual(names.slice(1).sort())
 })

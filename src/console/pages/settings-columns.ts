@@ -1,11 +1,13 @@
 import { ConnectionColumns } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
-import { actionForm, hidden } from '../../web/forms.ts'
+import { plainName } from '../../text/escape.ts'
+import { actionForm, actionLink, hidden } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
-import { code } from '../../web/parts.ts'
+import { code, joined } from '../../web/parts.ts'
 import { table } from '../../web/tables.ts'
 import { pluralize } from '../../web/words.ts'
+import { seesValues } from '../site/control.ts'
 import type { Content } from '../site/frame.ts'
 import type { Fields, PageContext, Site } from '../site/site.ts'
 import { connectionHref, fieldName, sentence } from '../site/words.ts'
@@ -23,7 +25,7 @@ const path = '/connections/:connection/settings/columns'
 export function settingsColumnsPages(site: Site): void {
   site.page(path, async (context, fields) => {
     const refusal = context.notAllowed('chooseConnectionColumns')
-    if (refusal === null) return columnsPage(await readColumns(context, fields), { context, fields })
+    if (refusal === null) return await columnsOrReason(context, fields)
     const title = `Columns of ${fields('connection')}`
     const content = html`${heading({ title })}<p class="empty" role="status">You cannot change the settings: ${refusal}.</p>`
     return { title, content, section: 'settings' }
@@ -31,8 +33,32 @@ export function settingsColumnsPages(site: Site): void {
   site.resultPage(`${path}/preview`, preview)
 }
 
-async function readColumns({ control }: PageContext, fields: Fields): Promise<ConnectionColumns> {
-  return await control.getConnectionColumns({ params: { connection: fields('connection') } })
+/** `wordsOf`: the column whose values are listed; default: that of the status. */
+async function readColumns(context: PageContext, fields: Fields, wordsOf?: string): Promise<ConnectionColumns> {
+  const query = { values: seesValues(context.caller), ...(wordsOf !== undefined && { wordsOf }) }
+  return await context.control.getConnectionColumns({ params: { connection: fields('connection') }, query })
+}
+
+/** The form, or why the export cannot be read, with the way to the settings in YAML. */
+async function columnsOrReason(context: PageContext, fields: Fields): Promise<Content> {
+  try {
+    return columnsPage(await readColumns(context, fields), { context, fields })
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code === 'not_found') throw error
+    const connection = fields('connection')
+    const title = `Columns of ${connection}`
+    const content = html`${heading({
+      title,
+      crumbs: [
+        { name: connection, href: connectionHref(connection) },
+        { name: 'Settings', href: settingsHref(connection) },
+      ],
+    })}
+<p class="notice bad">${sentence(`The columns cannot be shown: ${error.message}`)}</p>
+<p>Encoding, delimiter, sheet and header line are part of the settings of the source, which can be changed as YAML.</p>
+<div class="row">${actionLink({ href: settingsHref(connection), name: 'Edit as YAML', kind: 'main' })}</div>`
+    return { title, content, section: 'settings' }
+  }
 }
 
 type FormState = {
@@ -50,7 +76,9 @@ function columnsPage(read: ConnectionColumns, { context, fields, refused }: Form
 ${card({
   title: 'Columns',
   id: 'columns',
-  content: html`${columnsTable(read, fields)}
+  content: html`${read.otherTroubles.map((text) => html`<p class="error">${sentence(text)}</p>`)}
+${columnsTable(read, fields)}
+${otherColumns(read)}
 ${moreColumns > 0 && html`<p class="hint">${pluralize(moreColumns, 'further column')} of the export cannot be chosen here: name them in YAML.</p>`}`,
 })}
 ${read.statuses.length > manyWords && html`<div class="row"><button class="main">See what changes</button></div>`}
@@ -70,12 +98,12 @@ ${actionForm({ action: settingsHref(connection, '/columns/preview'), formToken: 
 }
 
 function statusCard(read: ConnectionColumns, fields: Fields): Html {
-  const status = read.fields.find(({ field }) => field === 'status')
-  if (!status) return html`<p class="hint">No column says who has left. To read one, add ${code('status')} in YAML.</p>`
+  const { wordsOf } = read
+  const isRead = read.fields.some(({ field, column, written }) => field === 'status' && (column ?? written) !== null)
   const content =
-    status.column === null
-      ? html`<p class="hint">The status is not read from a single column of this export, so its words are not listed. Save a column for it first, or edit the words as YAML.</p>`
-      : html`<p class="hint">${wordsText(read)} If you choose another column for the status, save that first: its words show here afterwards.</p>
+    wordsOf === null
+      ? html`<p class="hint">${isRead ? 'The status is not read from a single column of this export, so its words are not listed.' : 'No column says who has left.'} Choose a column for it above: its words show here with the next step.</p>`
+      : html`<p class="hint">The words of ${plainName(wordsOf)}. ${wordsText(read)}</p>
 ${valuesPart(
   'status',
   read.statuses.map((one) => ({ ...one, meaning: one.means })),
@@ -87,7 +115,9 @@ ${valuesPart(
 function wordsText({ statuses, moreStatuses, rows }: ConnectionColumns): string {
   const unknown = statuses.filter(({ means }) => means === 'open').length
   const known =
-    unknown === 0 ? 'All have a meaning.' : `${pluralize(unknown, 'unknown word stands', 'unknown words stand')} first.`
+    unknown === 0
+      ? `${moreStatuses === 0 ? 'All' : 'Those listed here'} have a meaning.`
+      : `${pluralize(unknown, 'unknown word stands', 'unknown words stand')} first.`
   const more =
     moreStatuses === 0
       ? ''
@@ -97,7 +127,8 @@ function wordsText({ statuses, moreStatuses, rows }: ConnectionColumns): string 
 
 /** What the page shows, for the next step: the export may be another one by then. */
 function toHidden(read: ConnectionColumns): string {
-  return Buffer.from(JSON.stringify(read)).toString('base64url')
+  const withoutCells = { ...read, examples: read.columns.map(() => []) }
+  return Buffer.from(JSON.stringify(withoutCells)).toString('base64url')
 }
 
 function fromHidden(text: string): ConnectionColumns | null {
@@ -108,7 +139,26 @@ function fromHidden(text: string): ConnectionColumns | null {
   }
 }
 
-function columnsTable({ fields: mapped, columns }: ConnectionColumns, fields: Fields): Html {
+/** The first cells of a column. */
+function exampleText({ columns, examples }: ConnectionColumns, column: string | null): Html | null {
+  const cells = (column === null ? null : examples[columns.indexOf(column)]) ?? []
+  return cells.length === 0 ? null : html`<span class="faint">${joined(cells, ' · ')}</span>`
+}
+
+const maxOpenColumns = 12
+
+/** The columns that no field is read from: HR may have renamed one of them. */
+function otherColumns(shown: ConnectionColumns): Html | null {
+  const own = new Set(shown.fields.map(({ column }) => column))
+  const others = shown.columns.filter((column) => !own.has(column))
+  if (others.length === 0) return null
+  const list = html`<ul class="lines">${others.map((column) => html`<li>${plainName(column)} ${exampleText(shown, column)}</li>`)}</ul>`
+  if (others.length <= maxOpenColumns) return html`<h3>Columns that no field has alone</h3>${list}`
+  return html`<details><summary>${pluralize(others.length, 'column')} that no field has alone</summary>${list}</details>`
+}
+
+function columnsTable(shown: ConnectionColumns, fields: Fields): Html {
+  const { fields: mapped, columns } = shown
   return table({
     caption: 'Which column each field is read from',
     columns: [
@@ -119,15 +169,18 @@ function columnsTable({ fields: mapped, columns }: ConnectionColumns, fields: Fi
           const { field, column, written, trouble } = read
           const isSent = column !== null || written !== null
           const canBeLeftOut = isSent && field !== 'identityId' && field !== 'status'
-          const problem = trouble === null || trouble === 'notNeeded' ? undefined : troubles[trouble]
+          const problem = trouble === null || trouble === 'notNeeded' ? undefined : troubleText(trouble, read)
           return columnSelect({ field, column, present: presentText(read), columns, canBeLeftOut, problem }, fields)
         },
       },
+      { name: 'Examples', kind: 'long', cell: ({ column }) => exampleText(shown, column) },
     ],
     rows: mapped,
     empty: 'The export has no columns.',
   })
 }
+
+type Mapped = ConnectionColumns['fields'][number]
 
 const troubles = {
   missing: 'The export has no such column, so runs are held. Choose the one that has it now.',
@@ -135,8 +188,14 @@ const troubles = {
   several: 'The export has several columns of that name, so runs are held. Choose another one.',
 } as const
 
+function troubleText(trouble: keyof typeof troubles, { written, lacking, similar }: Mapped): string {
+  const isPart = lacking.length > 0 && lacking.join(', ') !== written
+  const hint = similar === null ? '' : ` Did you mean “${plainName(similar)}”?`
+  return `${isPart ? `${lacking.join(', ')}: ` : ''}${troubles[trouble]}${hint}`
+}
+
 /** Where the field comes from now. */
-function presentText({ column, written, trouble }: ConnectionColumns['fields'][number]): string {
+function presentText({ column, written, trouble }: Mapped): string {
   if (column !== null) return column
   if (written === null) return 'nothing'
   if (trouble === 'notNeeded') return `nothing: the export has no ${written}`
@@ -153,9 +212,11 @@ async function preview(context: PageContext, fields: Fields): Promise<Content> {
   const chosen = choicesIn(shown, fields)
   const again = (refused: string, read = shown) => columnsPage(read, { context, fields, refused })
   if (Object.keys({ ...chosen.fields, ...chosen.statuses }).length === 0) return again('Nothing was chosen yet.')
-  const settings = await readSettings(context, fields)
-  if (settings.digest !== digest) return again(movedText(shown), { ...shown, digest: settings.digest })
+  const withWords = await wordsPage(shown, { context, fields, column: chosen.fields.status })
+  if (withWords !== null) return withWords
   try {
+    const settings = await readSettings(context, fields)
+    if (settings.digest !== digest) return again(movedText(shown), { ...shown, digest: settings.digest })
     const { sections } = await context.control.chooseConnectionColumns({ params, body: { digest, ...chosen } })
     const typed = new Map([
       ['connection', connection],
@@ -170,6 +231,19 @@ async function preview(context: PageContext, fields: Fields): Promise<Content> {
     if (!(error instanceof Failure) || (error.code !== 'conflict' && error.code !== 'usage')) throw error
     return again(sentence(error.message))
   }
+}
+
+type ChosenStatus = Pick<FormState, 'context' | 'fields'> & { readonly column: string | null | undefined }
+
+/** The form with the words of a newly chosen status column; null if it has them already, or the export cannot be read any more. */
+async function wordsPage(shown: ConnectionColumns, { context, fields, column }: ChosenStatus): Promise<Content | null> {
+  if (!column || plainName(shown.wordsOf ?? '') === column) return null
+  const read = await readColumns(context, fields, column).catch((error: unknown) => {
+    if (error instanceof Failure) return null
+    throw error
+  })
+  if (!read?.wordsOf || read.digest !== shown.digest) return null
+  return columnsPage(read, { context, fields, refused: `Say below what the words of ${column} mean, and go on.` })
 }
 
 function movedText({ file }: ConnectionColumns): string {

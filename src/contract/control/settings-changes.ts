@@ -146,6 +146,9 @@ export const ConnectionColumns = z
     moreColumns: z
       .int()
       .describe('How many further columns are not listed. A name of over 200 characters is not listed.'),
+    examples: z
+      .array(z.array(z.string()))
+      .describe('For each of these columns: its first cells. Empty unless personal values are asked for.'),
     fields: z.array(
       z.object({
         field: z.string().describe('A field of a person, or "status": what says who has left.'),
@@ -162,12 +165,20 @@ export const ConnectionColumns = z
           .describe(
             'Why the named column is not read. missing, several: the export has none or several, and runs are held. lost: it has none, and the last accepted export had one, so runs are held. notNeeded: it has none, and may have none.',
           ),
+        lacking: z.array(z.string()).describe('The columns that are not read, where several are named.'),
+        similar: z.string().nullable().describe('A column of the export with a similar name.'),
       }),
     ),
+    otherTroubles: z
+      .array(z.string())
+      .describe(
+        'Which columns are missing that are of no field, such as the one that orders several rows of a person.',
+      ),
+    wordsOf: z.string().nullable().describe('The column whose values are listed as those of the status.'),
     statuses: z
       .array(z.object({ value: z.string(), rows: z.int(), means: Meaning }))
       .describe('The values of the status, at most 200: first those without a meaning, then the most frequent.'),
-    moreStatuses: z.int().describe('How many further values are not listed. One of over 200 characters is not listed.'),
+    moreStatuses: z.int().describe('How many further values are not listed. One of over 190 characters is not listed.'),
     rows: z
       .int()
       .describe('In how many rows of the export the values were counted. 0: the status is read from no single column.'),
@@ -209,6 +220,10 @@ export const settingsChangeOperations = operations({
     permission: 'admin',
     summary: 'Where the fields of a connection come from in its newest export, of which the beginning is read.',
     params,
+    query: z.object({
+      values: Values,
+      wordsOf: Cell.optional().describe('The column whose values are listed; default: that of the status.'),
+    }),
     success: { 200: ConnectionColumns },
     errors: [...errors],
   },

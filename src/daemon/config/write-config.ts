@@ -3,8 +3,10 @@ import { constants } from 'node:fs'
 import { access, open, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
-import { replaceFile } from '../../system/replace-file.ts'
+import { removeDrafts, replaceFile } from '../../system/replace-file.ts'
 
+/** A draft that is older was left by a process that was killed. */
+const maxDraftMs = 60_000
 const help = 'let the account of the daemon write it, or put the text there yourself'
 
 /**
@@ -52,6 +54,7 @@ export async function writeConfig(
   try {
     const path = await realpath(file)
     const { mode, uid, gid } = await stat(path)
+    await removeDrafts(path, new Date(Date.now() - maxDraftMs))
     await replaceFile(
       path,
       async (draft) => {

@@ -9,6 +9,7 @@ import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { Preview } from '../../sync/sync.ts'
 import { type RecipePreset, readPresets } from '../config/presets.ts'
+import { canBeNamed } from '../proposal/cells.ts'
 import type { PlatformKey } from '../proposal/first-key.ts'
 import type { FirstList, FirstLists } from '../proposal/first-list.ts'
 import type { FirstScims } from '../proposal/first-scim.ts'
@@ -182,7 +183,7 @@ async function readingView(sample: Sample, { table, form: _, mapping: __, ...pro
       records: table.listSettings ? (table.listSettings.records ?? '') : null,
       ...{ encoding, delimiter, headerLine, linesAfterHeader, rows: rows.length, isWhole },
     },
-    columns: [...new Set(headers)].filter((header) => header.trim() !== ''),
+    columns: [...new Set(headers)].filter(canBeNamed),
     ...{ preset, title, why, presets },
     fields: fields.map(({ examples, ...field }) => ({ ...field, examples: [...examples] })),
     otherFields: readFields.filter((name) => !fields.some(({ field }) => field === name)),

@@ -26,8 +26,9 @@ export const settingsChangeHandlers: Handlers<typeof settingsChangeOperations, S
     return { status: 200, body: await settingsIn(ctx).read(connection, ctx.actor) }
   },
 
-  async getConnectionColumns(ctx, { params: { connection } }) {
-    return { status: 200, body: await settingsIn(ctx).columns(connection, signalOf(ctx)) }
+  async getConnectionColumns(ctx, { params: { connection }, query: { values, wordsOf } }) {
+    const columns = await settingsIn(ctx).columns(connection, { wordsOf, signal: signalOf(ctx) })
+    return { status: 200, body: values ? columns : { ...columns, examples: columns.columns.map(() => []) } }
   },
 
   async chooseConnectionColumns(ctx, { params: { connection }, body: { digest, ...choices } }) {

@@ -1,6 +1,7 @@
 import { foldValue } from '../../identity/mapping/fold-value.ts'
 import { normaliseHeader } from '../../identity/mapping/headers.ts'
 import { compileMapping, Mapping, type MappingPatch, mergePreset } from '../../identity/mapping/mapping.ts'
+import { plainName } from '../../text/escape.ts'
 import type { Preset } from '../config/presets.ts'
 import type { ValueCount } from './proposal.ts'
 import type { Table } from './table.ts'
@@ -21,6 +22,12 @@ export function cellsOf(table: Table, header: string): string[] {
 export function findHeader({ headers }: Pick<Table, 'headers'>, name: string): string | null {
   const same = (header: string) => normaliseHeader(header) === normaliseHeader(name)
   return headers.find((header) => header === name) ?? headers.find(same) ?? null
+}
+
+/** Whether settings can name a column: they find it again by its name as pages show it. */
+export function canBeNamed(header: string): boolean {
+  const name = normaliseHeader(header)
+  return name !== '' && normaliseHeader(plainName(header)) === name
 }
 
 /** The share of cells that pass a test, from 0 to 1. */

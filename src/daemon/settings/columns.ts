@@ -1,14 +1,16 @@
-import { isAlias, parseDocument, visit } from 'yaml'
-import type { Reading } from '../../connectors/connector.ts'
+import { isAlias, isScalar, parseDocument, visit } from 'yaml'
+import type { Reading, SourceRow } from '../../connectors/connector.ts'
 import type { ConnectionColumns, ConnectionSettings as SettingsView } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
 import type { ClassifiedValue } from '../../identity/mapping/classified.ts'
 import { foldValue } from '../../identity/mapping/fold-value.ts'
 import { type ColumnFinder, columnFinder } from '../../identity/mapping/headers.ts'
-import { Mapping } from '../../identity/mapping/mapping.ts'
+import { compileMapping, Mapping } from '../../identity/mapping/mapping.ts'
+import { templateParts } from '../../identity/mapping/template.ts'
 import { sourceNames, type TextRule } from '../../identity/mapping/text-rules.ts'
 import { fieldNames } from '../../identity/record.ts'
-import { countValues } from '../proposal/cells.ts'
+import { plainName } from '../../text/escape.ts'
+import { canBeNamed, countValues } from '../proposal/cells.ts'
 import { withSetting } from './edit-setting.ts'
 
 /** The number of rows in which the values of a status are counted. */
@@ -17,6 +19,12 @@ const maxRows = 5000
 const maxColumns = 300
 const maxStatuses = 200
 const maxCharacters = 200
+/** The rows from which examples of cells are taken, and how many of a column are shown. */
+const maxExampleRows = 20
+const maxExamples = 2
+const maxExampleLength = 40
+/** A longer value cannot be given a meaning. */
+const maxValueLength = 190
 
 const fieldsOfPeople: readonly string[] = ['identityId', ...fieldNames]
 
@@ -32,48 +40,61 @@ export type ColumnChoices = {
 
 type SampleOptions = {
   readonly mapping: Mapping
+  /** The column whose values are listed as those of the status; left out: the one of the mapping. */
+  readonly wordsOf?: string | undefined
   /** The mapped fields of the last accepted export. */
   readonly formerFields: readonly string[]
   readonly signal: AbortSignal
 }
 
 /**
- * Reads the header of an opened source and, where a single column says who has left, its first rows. Shows where the fields of the mapping
- * come from.
+ * Reads the header of an opened source and its first rows: one slice, or more where a single column says who has left. Shows where the fields
+ * of the mapping come from.
  */
 export async function sampleColumns(
   reading: Reading,
-  { mapping, formerFields, signal }: SampleOptions,
+  { mapping, wordsOf, formerFields, signal }: SampleOptions,
 ): Promise<Sample> {
   const { headers, sparse = false, missingIsBlank = false } = reading
   const context = { find: columnFinder(headers), isSparse: sparse, missingIsBlank, formerFields }
-  const status = mapping.status && origin('status', mapping.status, context)
-  const statusColumn = status?.column ?? null
-  const index = statusColumn === null ? -1 : headers.indexOf(statusColumn)
-  const { cells, rows } = index < 0 ? { cells: [], rows: 0 } : await firstCells(reading, index, signal)
-  const fields = fieldsOfPeople.map((field) => ({
-    field,
-    ...origin(field, (mapping.fields as Readonly<Record<string, TextRule | undefined>>)[field], context),
-  }))
-  const named = headers.filter((header) => header.trim() !== '')
+  const words = origin('status', wordsOf === undefined ? mapping.status : { column: wordsOf }, context).column
+  const { cells, firstRows, rows } = await firstCells(reading, words === null ? -1 : headers.indexOf(words), signal)
+  const rules: Readonly<Record<string, TextRule | undefined>> = { ...mapping.fields, status: mapping.status }
+  const fields = [...fieldsOfPeople, 'status'].map((field) => ({ field, ...origin(field, rules[field], context) }))
+  const named = headers.filter(canBeNamed)
   const columns = named.filter((header) => header.length <= maxCharacters).slice(0, maxColumns)
   const { statuses, moreStatuses } = meaningsOf(cells, mapping.status)
   return {
     ...{ columns, moreColumns: named.length - columns.length },
-    fields: status ? [...fields, { field: 'status', ...status }] : fields,
-    ...{ statuses, moreStatuses, rows },
+    examples: columns.map((column) => examplesIn(firstRows, headers.indexOf(column))),
+    ...{ fields, otherTroubles: otherTroubles(mapping, reading) },
+    ...{ wordsOf: words, statuses, moreStatuses, rows },
   }
 }
 
-/** The cells of a column in the first rows of a source. */
+/** The first different cells of a column that are not blank. */
+function examplesIn(rows: readonly SourceRow[], index: number): string[] {
+  const cells = rows.map(({ values }) => plainName(values[index] ?? '')).filter((cell) => cell !== '')
+  return [...new Set(cells)].slice(0, maxExamples).map((cell) => cell.slice(0, maxExampleLength))
+}
+
+/** Sentences about missing columns that are of no field of a person. */
+function otherTroubles(mapping: Mapping, { headers, sparse = false }: Reading): string[] {
+  const compiled = compileMapping(mapping, headers, { sparse })
+  return compiled.ok ? [] : compiled.missing.filter((text) => /\((?:action|severalRows|rowTimeZone)\)/.test(text))
+}
+
+/** The cells of a column in the first rows of a source, and its very first rows. With a negative index, only the first rows are read. */
 async function firstCells({ rows: slices }: Reading, index: number, signal: AbortSignal) {
   const cells: string[] = []
+  const firstRows: SourceRow[] = []
   for await (const slice of slices) {
     signal.throwIfAborted()
-    for (const { values } of slice.slice(0, maxRows - cells.length)) cells.push(values[index] ?? '')
-    if (cells.length >= maxRows) break
+    firstRows.push(...slice.slice(0, maxExampleRows - firstRows.length))
+    if (index >= 0) for (const { values } of slice.slice(0, maxRows - cells.length)) cells.push(values[index] ?? '')
+    if (cells.length >= maxRows || (index < 0 && firstRows.length > 0)) break
   }
-  return { cells, rows: cells.length }
+  return { cells, firstRows, rows: cells.length }
 }
 
 /** The values of a status that are not read as blank. Those that would hold a plan come first. */
@@ -82,7 +103,7 @@ function meaningsOf(cells: readonly string[], rule: Mapping['status']): Pick<Sam
     .filter(({ value }) => !isListed(rule?.blankWhen, value))
     .map((count) => ({ ...count, means: meaningOf(rule, count.value) }))
     .toSorted((a, b) => Number(b.means === 'open') - Number(a.means === 'open'))
-  const statuses = all.filter(({ value }) => value.length <= maxCharacters).slice(0, maxStatuses)
+  const statuses = all.filter(({ value }) => value.length <= maxValueLength).slice(0, maxStatuses)
   return { statuses, moreStatuses: all.length - statuses.length }
 }
 
@@ -97,17 +118,33 @@ type OriginContext = {
 
 /** The column of the export that a rule reads; where that is no single column, or a missing one, what the rule says. */
 function origin(field: string, rule: TextRule | undefined, context: OriginContext): Origin {
-  if (rule === undefined) return { column: null, written: null, trouble: null }
+  const none = { column: null, written: null, trouble: null, lacking: [], similar: null }
+  if (rule === undefined) return none
   const { column, firstOf, template, expression } = rule
-  if (column === undefined) {
-    const written = template ?? expression ?? (firstOf ?? []).flat().join(', ')
-    return { column: null, written, trouble: null }
+  if (expression !== undefined) return { ...none, written: expression }
+  const entries = entriesOf(rule)
+  const matches = entries.map((names) => ({ names, matched: context.find(names) }))
+  const [only] = matches
+  if (column !== undefined && only?.matched.kind === 'one') return { ...none, column: only.matched.header }
+  const absent = matches.filter(({ matched }) => matched.kind !== 'one')
+  const written = template ?? (firstOf ?? [column ?? []]).flat().join(', ')
+  // Of several columns, an optional field or a list of records may lack some.
+  const mayLack =
+    field !== 'identityId' && (rule.optional === true || context.isSparse) && absent.length < entries.length
+  if (absent.length === 0 || mayLack) return { ...none, written }
+  const isSeveral = absent.some(({ matched }) => matched.kind === 'several')
+  return {
+    ...{ column: null, written, trouble: isSeveral ? 'several' : troubleIfMissing(field, rule, context) },
+    lacking: absent.map(({ names }) => names.join(', ')),
+    similar: absent.flatMap(({ matched }) => (matched.kind === 'none' ? (matched.similar ?? []) : []))[0] ?? null,
   }
-  const names = [column].flat()
-  const matched = context.find(names)
-  if (matched.kind === 'one') return { column: matched.header, written: null, trouble: null }
-  const trouble = matched.kind === 'none' ? troubleIfMissing(field, rule, context) : 'several'
-  return { column: null, written: names.join(', '), trouble }
+}
+
+/** The columns of a rule, each with all its names. */
+function entriesOf({ column, firstOf, template }: TextRule): string[][] {
+  if (template !== undefined)
+    return templateParts(template).flatMap((part) => ('column' in part ? [[part.column]] : []))
+  return (firstOf ?? [column ?? []]).map((names) => [names].flat())
 }
 
 /** What it means for the next run that the export lacks the column of a field. A plan decides the same when it is made. */
@@ -167,10 +204,11 @@ export function chosenSections(
 /** Refuses a part in which an anchor, an alias or a reference stands: a change would be another one than it looks. */
 function settingsOf(text: string): Readonly<Record<string, unknown>> {
   const document = parseDocument(text)
-  let isPlain = !text.includes('${')
+  let isPlain = true
   visit(document, {
     Node: (_key, node) => {
-      if (isAlias(node) || node.anchor !== undefined) isPlain = false
+      const isReference = isScalar(node) && String(node.value).includes('${')
+      if (isAlias(node) || node.anchor !== undefined || isReference) isPlain = false
     },
   })
   if (!isPlain)
@@ -250,7 +288,7 @@ type StatusChoices = { readonly column: string | null; readonly statuses: Column
 function withStatus(text: string, rule: Mapping['status'], { column, statuses }: StatusChoices): string {
   const chosen = Object.entries(statuses)
   if (column === null && chosen.length === 0) return text
-  if (rule === undefined) throw new Failure('usage', 'no column says who has left: add "status" in YAML first')
+  if (rule === undefined) return withNewStatus(text, column, chosen)
   const lists = {
     leftWhen: listed(rule.leftWhen, chosen, 'left'),
     employedWhen: listed(rule.employedWhen, chosen, 'employed'),
@@ -268,6 +306,14 @@ function withStatus(text: string, rule: Mapping['status'], { column, statuses }:
     (rest, name) => (lists[name] === rule[name] ? rest : withSetting(rest, ['status', name], lists[name])),
     moved,
   )
+}
+
+/** A status where there was none: its words can only be those that were chosen. */
+function withNewStatus(text: string, column: string | null, chosen: readonly (readonly [string, Meaning])[]): string {
+  const [leftWhen, employedWhen] = (['left', 'employed'] as const).map((means) => listed([], chosen, means))
+  if (column === null || leftWhen?.length === 0)
+    throw new Failure('usage', 'choose the column of the status, and which of its words say that a person has left')
+  return withSetting(text, ['status'], { column, leftWhen, employedWhen })
 }
 
 function isSource(name: string): boolean {

@@ -49,7 +49,10 @@ type ChosenColumns = { readonly digest: string; readonly sections: Typed['sectio
 export type ConnectionSettings = AsyncDisposable & {
   read(connection: string, actor: Actor): Promise<SettingsView>
   /** Reads the beginning of the newest export. Throws `conflict` if its columns cannot be chosen here. */
-  columns(connection: string, signal: AbortSignal): Promise<ConnectionColumns>
+  columns(
+    connection: string,
+    options: { readonly wordsOf?: string | undefined; readonly signal: AbortSignal },
+  ): Promise<ConnectionColumns>
   /** The parts of the connection with the chosen columns. Throws `conflict` if the file has changed since. */
   choose(connection: string, digest: string, choices: ColumnChoices): Promise<ChosenColumns>
   /** `signal`: aborted when the caller has left. `effect`: whether the newest export is read. */
@@ -87,8 +90,8 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
     async read(connection, actor) {
       return await settingsView(parts, { connection, actor, opened: await open(connection) })
     },
-    async columns(connection, signal) {
-      return await columnsOf(parts, { connection, opened: await open(connection), signal })
+    async columns(connection, options) {
+      return await columnsOf(parts, { connection, opened: await open(connection), ...options })
     },
     async choose(connection, digest, choices) {
       const opened = await open(connection)
@@ -304,13 +307,22 @@ function requireColumns(
   return source
 }
 
-type ToSample = { readonly connection: string; readonly opened: OpenedFile; readonly signal: AbortSignal }
+type ToSample = {
+  readonly connection: string
+  readonly opened: OpenedFile
+  readonly wordsOf?: string | undefined
+  readonly signal: AbortSignal
+}
 
-async function columnsOf(parts: SettingsParts, { connection, opened, signal }: ToSample): Promise<ConnectionColumns> {
+async function columnsOf(
+  parts: SettingsParts,
+  { connection, opened, wordsOf, signal }: ToSample,
+): Promise<ConnectionColumns> {
   const { mapping, connector } = requireColumns(parts, connection, opened)
   const { db } = parts.sync.store
   const { fields: formerFields } = await acceptedSource(db, connection)
-  const sampled = { mapping: withClassified(mapping, await listClassifiedValues(db, connection)), formerFields }
+  const classified = withClassified(mapping, await listClassifiedValues(db, connection))
+  const sampled = { mapping: classified, wordsOf, formerFields }
   const read = async (either: AbortSignal) => {
     const findDecided = async () => new Set<string>()
     const reading = await connector.open({ now: parts.sync.now, signal: either, findDecided, isNewest: true })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
 import type { SettingsDifference } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
 import { recordAuditEntry } from '../../store/audit/trail.ts'
@@ -13,6 +13,7 @@ import {
   takeBack,
   waitingChange,
 } from '../../store/settings-changes.ts'
+import { removeDrafts } from '../../system/replace-file.ts'
 import { digestOf } from '../config/configuration-digest.ts'
 import { writeConfig } from '../config/write-config.ts'
 import type { VisitParts } from '../proposal/first-parts.ts'
@@ -157,13 +158,18 @@ async function recordFailed({ config, sync }: Pick<Parts, 'config' | 'sync'>, ch
   })
 }
 
-/** Ends a change whose process ended while it replaced the file: it was made if the file has its text, else it is recorded as failed. */
+/**
+ * Ends a change whose process ended while it replaced the file. It is recorded as failed if the file still has the text before, or another
+ * one while the draft is still there: somebody may have edited the file since.
+ */
 export async function endInterrupted({ config, sync }: Pick<Parts, 'config' | 'sync'>): Promise<void> {
   const { file } = config
   const change = await beingWritten(sync.store.db, file)
   if (change === null || sync.now().getTime() - change.since.getTime() < maxWriteMs) return
   const text = await readFile(file, 'utf8').catch(() => null)
   if (text === null) return
-  if (change.after !== text) await recordFailed({ config, sync }, change)
+  const wasLeft = await removeDrafts(await realpath(file), new Date(sync.now().getTime() - maxWriteMs))
+  const isMade = change.after === text || (change.before !== text && !wasLeft)
+  if (!isMade) await recordFailed({ config, sync }, change)
   else await sync.store.db.transaction().execute(async (tx) => await endWriting(tx, change))
 }

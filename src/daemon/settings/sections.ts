@@ -110,6 +110,8 @@ function readTyped(typed: string, section: SectionName, { owns, block, own }: Se
   const text = typed.replaceAll('\r\n', '\n')
   const problem = (message: string): Typed => ({ problems: [{ section, message }] })
   if (text.trim() === '') return { members: [] }
+  if (text.split('\n').every((line) => /^\s*(?:#|$)/.test(line)))
+    return problem('comments alone cannot be a part: keep a setting in it, or remove the comments too')
   const [error] = parseDocument(text, { prettyErrors: false }).errors
   if (error) return problem(`line ${text.slice(0, error.pos[0]).split('\n').length}: ${error.message}`)
   const read = blockAt(`${text}\n`, [])

@@ -241,7 +241,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
     {
       holds: 'words',
       description:
-        'the configuration before and after the newest change in the console, and changes that wait for a second admin, as the file has them: secrets are references there',
+        'the configuration before and after the newest change in the console, and changes that wait for a second admin, as the file has them: a secret that stands there as a text instead of a reference is in them',
       removedWhen: 'the next change is saved, or the waiting one is decided or replaced',
       columns: named('id connection file before after changed_by principal changed_at expires_at writing_since'),
     },

@@ -1,5 +1,6 @@
 import { rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -59,8 +60,12 @@ test('columns are shown with the values of the status and their meanings', async
   const read = await readColumns()
 
   expect(read.columns).toEqual(['Employee ID', 'Email', 'First Name', 'Last Name', 'Start Date', 'Status'])
-  expect(read.fields).toContainEqual({ field: 'email', column: 'Email', written: null, trouble: null })
-  expect(read.fields).toContainEqual({ field: 'firstName', column: null, written: null, trouble: null })
+  expect(read.fields).toContainEqual(
+    expect.objectContaining({ field: 'email', column: 'Email', written: null, trouble: null }),
+  )
+  expect(read.fields).toContainEqual(
+    expect.objectContaining({ field: 'firstName', column: null, written: null, trouble: null }),
+  )
   expect(read).toMatchObject({ statuses: [{ value: 'Active', rows: 40, means: 'left' }], rows: 40 })
 })
 
@@ -77,8 +82,12 @@ test('after HR renamed columns, the ones that are missing are named, and others 
     statuses: { gone: 'left' },
   })
 
-  expect(read.fields).toContainEqual({ field: 'identityId', column: null, written: 'Employee ID', trouble: 'missing' })
-  expect(read.fields).toContainEqual({ field: 'status', column: null, written: 'Status', trouble: 'missing' })
+  expect(read.fields).toContainEqual(
+    expect.objectContaining({ field: 'identityId', column: null, written: 'Employee ID', trouble: 'missing' }),
+  )
+  expect(read.fields).toContainEqual(
+    expect.objectContaining({ field: 'status', column: null, written: 'Status', trouble: 'missing' }),
+  )
   expect(page.text).toContain('so its words are not listed')
   expect(page.text).toContain('missing: Employee ID</option>')
   expect(page.text.match(/The export has no such column, so runs are held/g)).toHaveLength(3)
@@ -107,7 +116,9 @@ test('a column is chosen by its name without line ends and invisible characters'
   for (const name of ['Worker ID', 'JobTitle', 'Last Name'])
     expect(form.text).toContain(`<option value="=${name}">${name}</option>`)
   expect(preview.text).toContain('+   jobTitle: JobTitle')
-  expect(read.fields).toContainEqual({ field: 'identityId', column: 'Worker\nID', written: null, trouble: null })
+  expect(read.fields).toContainEqual(
+    expect.objectContaining({ field: 'identityId', column: 'Worker\nID', written: null, trouble: null }),
+  )
 })
 
 test('choices stay whatever becomes of the export, which is not read again to understand them', async () => {
@@ -192,7 +203,8 @@ test.each([
 ])(
   '%s without their members are held as a run would hold them',
   async (_what, missingIsBlank, formerFields, troubles) => {
-    const reading = { headers: ['other'], sparse: true, missingIsBlank } as unknown as Reading
+    const noRows = Readable.from([])
+    const reading = { headers: ['other'], sparse: true, missingIsBlank, rows: noRows } as unknown as Reading
     const { signal } = new AbortController()
     const { fields } = await sampleColumns(reading, { mapping: ofRecords, formerFields, signal })
     const shown = ['identityId', 'email', 'jobTitle', 'status'].map(
@@ -210,10 +222,91 @@ test('a column without a name is not read as the status', async () => {
   expect(await readColumns()).toMatchObject({ statuses: [], rows: 0 })
 })
 
-test('without a column of status no row is read', async () => {
+test('without a column of status no value is counted', async () => {
   await writeFile(daemon.file, daemon.text.replace(/ {6}status: .*\n/, ''))
 
   expect(await readColumns()).toMatchObject({ statuses: [], rows: 0 })
+})
+
+test('of several columns the missing ones are named, with similar ones, and so are columns of no field', async () => {
+  await store('rehired.csv', 'Employee ID,Hire dates,Rehire date,Frist name,Last name\nE1,2024-01-15,,Ana,Berg\n')
+  const fields = `identityId: Employee ID
+        startedAt: { firstOf: [Rehire date, Hire date] }
+        firstName: '{First name} {Last name}'
+        lastName: { firstOf: [Maiden name, Last name], optional: true }`
+  const severalRows = 'severalRows: { latest: { column: Effective, format: yyyy-MM-dd } }'
+  const written = daemon.text
+    .replace('path: people.csv', 'path: rehired.csv')
+    .replace(
+      /fields:[\s\S]*? {6}timeZone/,
+      `fields:\n        ${fields.replace("firstName: '", "firstName: { template: '").replace("}'", "}' }")}\n      ${severalRows}\n      timeZone`,
+    )
+  await writeFile(daemon.file, written)
+  const read = await readColumns()
+  const page = await (await daemon.visitor()).get(path)
+  const about = (name: string) => read.fields.find(({ field }) => field === name)
+
+  expect(about('startedAt')).toMatchObject({ trouble: 'missing', lacking: ['Hire date'], similar: 'Hire dates' })
+  expect(about('firstName')).toMatchObject({ trouble: 'missing', lacking: ['First name'], similar: 'Frist name' })
+  expect(about('lastName')).toMatchObject({ trouble: null, written: 'Maiden name, Last name' })
+  expect(read.otherTroubles).toEqual(['column "Effective" (severalRows) is not in the header'])
+  expect(page.text).toContain('Hire date: The export has no such column, so runs are held.')
+  expect(page.text).toContain('Did you mean “Hire dates”?')
+})
+
+test('examples of cells are shown only where personal values are asked for', async () => {
+  const { columns, examples } = await readColumns()
+  const named = ConnectionColumns.parse(await (await daemon.api(`${path}?values=true`)).json())
+  const page = await (await daemon.visitor()).get(path)
+
+  expect(examples.flat()).toEqual([])
+  expect(named.examples[columns.indexOf('Email')]).toEqual(['p0@example.com', 'p1@example.com'])
+  expect(page.text).toContain('p0@example.com · p1@example.com')
+})
+
+test('a column of status can be added, once its words are shown and one of them says that a person has left', async () => {
+  const bare = daemon.text.replace(/ {6}status: .*\n/, '')
+  await writeFile(daemon.file, bare)
+  const visitor = await daemon.visitor()
+  const form = await visitor.get(path)
+  const chosen = { 'field-status': '=Status' }
+  const words = await visitor.post(`${path}/preview`, { ...sentWith(form.text), ...chosen })
+  const refused = await visitor.post(`${path}/preview`, { ...sentWith(words.text), ...chosen })
+  const gone = { ...chosen, [inputOf(words.text, 'What Active means')]: 'left' }
+  const preview = await visitor.post(`${path}/preview`, { ...sentWith(refused.text), ...gone })
+
+  expect(form.text).toContain('No column says who has left.')
+  expect(words.text).toContain('Say below what the words of Status mean')
+  expect(words.text).toMatch(/value="=Status" selected/)
+  expect(refused.text).toContain('which of its words say that a person has left')
+  expect(preview.text).toContain('+   leftWhen: [ Active ]')
+})
+
+test('names of signs alone, which settings could not find again, are not offered', async () => {
+  await store('signs.csv', 'Employee ID,#,\u3164Role,Status\nE1,1,Cook,Active\n')
+  await writeFile(daemon.file, daemon.text.replace('path: people.csv', 'path: signs.csv'))
+
+  expect((await readColumns()).columns).toEqual(['Employee ID', 'Status'])
+})
+
+test('an export that cannot be read leads to the settings in YAML', async () => {
+  await store('rubbish.csv', 'PK\u0003\u0004 \u0000\u0001\u0002 rubbish')
+  await writeFile(daemon.file, daemon.text.replace('path: people.csv', 'path: rubbish.csv'))
+  const { text } = await (await daemon.visitor()).get(path)
+
+  expect(text).toContain('The columns cannot be shown: ')
+  expect(text).toMatch(/href="\/connections\/hr\/settings">Edit as YAML/)
+})
+
+test('a reference in a comment does not keep columns from being chosen', async () => {
+  const text = 'fields: # not ${env:X} any more\n  identityId: ID'
+  const changed = {
+    sections: [{ section: 'mapping' as const, text }],
+    mapping: Mapping.parse({ fields: { identityId: 'ID' } }),
+    classified: [],
+  }
+
+  expect(chosenSections(changed, { fields: { jobTitle: 'Role' }, statuses: {} }).mapping).toContain('jobTitle: Role')
 })
 
 test('a status of the preset is written out, because a status of the configuration replaces it', async () => {

@@ -262,7 +262,7 @@ test('a read-only file says so at once, and gives the text to copy', async () =>
 
 test('a change that cannot be written is recorded as failed, and the version before can still be undone', async () => {
   await daemon.save(atThree)
-  const obstacle = `${daemon.file}.${process.pid}`
+  const obstacle = `${daemon.file}.${process.pid}.draft`
   await mkdir(obstacle)
   const failed = await daemon.save(atFour)
   await rm(obstacle, { recursive: true })
@@ -296,11 +296,26 @@ test.each([
     expect(text).toBe(killed.text.replace('0 2 * * *', cron))
     expect(busy?.body.message ?? 'being saved right now').toContain('being saved right now')
     expect([entry, ...others].map((one) => one?.act)).toEqual([...recorded, 'settings.changed'])
+    expect((await readdir(killed.folder)).filter((name) => name.endsWith('.draft'))).toEqual([])
     expect(entry).toMatchObject({ by: 'ana' })
     expect((await killed.read()).previous === null).toBe(step === 'rename')
     expect(await killed.save(atFour)).toMatchObject({ status: 200 })
   },
 )
+
+test.each([
+  ['before it replaced the file', 'rename', 'settings.failed'],
+  ['after it replaced the file', 'renamed', 'settings.changed'],
+] as const)('an edit by hand after a process was killed %s is told from the change', async (_when, step, act) => {
+  let now = new Date()
+  await using killed = await openConfiguredDaemon({ now: () => now })
+  await startChild(new URL('children/save-and-die.ts', import.meta.url), killed.file, step).finish()
+  await writeFile(killed.file, `${await killed.config()}# by hand\n`)
+  now = new Date(now.getTime() + 60_000)
+  await killed.send('/reject', { id: randomUUID() })
+
+  expect((await killed.entries())[0]?.act).toBe(act)
+})
 
 test('undo puts the previous version back, unless the file has changed since', async () => {
   await daemon.save(atThree)
@@ -411,7 +426,7 @@ test('under the rule of two people a change waits for another admin, and expires
   const own = await two.send('/approve', { id }, ana)
   const byApprover = await two.send('/approve', { id }, approver)
   const unchanged = await two.config()
-  const obstacle = `${two.file}.${process.pid}`
+  const obstacle = `${two.file}.${process.pid}.draft`
   await mkdir(obstacle)
   const failed = await two.send('/approve', { id }, ben)
   await rm(obstacle, { recursive: true })

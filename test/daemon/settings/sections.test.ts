@@ -116,6 +116,7 @@ test.each([
   ['status: [', 'line 1: '],
   ['just words', 'write each setting on a line of its own'],
   ['{ status: null }', 'write each setting on a line of its own'],
+  ['# status: null\n', 'comments alone cannot be a part'],
   ['status: null\ntype: csv', '"type" stands in another part of this form'],
 ])('refuses %j beside its part', (typed, message) => {
   expect(edited({ leaving: typed })).toEqual([{ section: 'leaving', message: expect.stringContaining(message) }])
