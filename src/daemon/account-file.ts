@@ -33,14 +33,14 @@ export async function readAccountFile(path: string, { now, signal }: FileOptions
   }
   const directory = { name: basename(path), feed, guards: Guards.parse({}), nextAt: () => null }
   const list = await readAccounts(directory, { now, signal, before: null })
-  return { ...list, accounts: list.accounts.map(bounded) }
+  return { ...list, accounts: list.accounts.map(boundAccount) }
 }
 
 const maxText = 1000
 const maxAddresses = 100
 
 /** An account without what the operation refuses: longer texts are no logins and no addresses. */
-function bounded({ login, emails, lastSignInAt, employeeNumber, firstName, lastName, ...account }: Account) {
+function boundAccount({ login, emails, lastSignInAt, employeeNumber, firstName, lastName, ...account }: Account) {
   const cut = (text: string | null) => text?.slice(0, maxText) ?? null
   return {
     ...account,

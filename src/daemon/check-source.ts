@@ -16,7 +16,7 @@ import { heldPlan } from '../sync/sync.ts'
 import { version } from '../version.ts'
 import type { CheckWorkspace } from './check-workspace.ts'
 import { openStore } from './installation/open-store.ts'
-import { type CheckResult, failed, passed, tested, warned } from './probe/check-result.ts'
+import { type CheckResult, failedResult, passedResult, runTest, warningResult } from './probe/check-result.ts'
 
 /** What a check asks a running daemon for, which may be the only process that can use the store. */
 export type DaemonQueries = {
@@ -115,13 +115,13 @@ export function* checkNextPlan(connection: string, stored: FactsByConnection | F
   const nextPlan = stored instanceof Failure ? null : (stored.get(connection)?.nextPlan ?? null)
   if (nextPlan instanceof Failure) {
     // The check of the source says so already.
-    if (!nextPlan.code.startsWith('source_')) yield failed(name, nextPlan)
+    if (!nextPlan.code.startsWith('source_')) yield failedResult(name, nextPlan)
   }
   // The check of the source says which columns are missing.
-  else if (nextPlan?.leftOut) yield failed(name, new Failure('run_held', othersGoOnText(nextPlan.leftOut)))
+  else if (nextPlan?.leftOut) yield failedResult(name, new Failure('run_held', othersGoOnText(nextPlan.leftOut)))
   else
     for (const verdict of nextPlan?.verdicts ?? [])
-      if (verdict.name !== 'missingColumn') yield failed(name, new Failure('run_held', heldText('next', verdict)))
+      if (verdict.name !== 'missingColumn') yield failedResult(name, new Failure('run_held', heldText('next', verdict)))
 }
 
 type SourceCheckOptions = { readonly now: () => Date; readonly signal: AbortSignal }
@@ -135,18 +135,18 @@ export async function* checkSource(
   if (!connection.feeds.source) return
   const name = `source of ${connection.name}`
   let preview = emptyPreview
-  yield await tested(name, async () => {
+  yield await runTest(name, async () => {
     preview = await previewSource(connection, stored, options)
     if (preview.failure !== null) throw preview.failure
     return preview.summary
   })
-  for (const remark of preview.remarks) yield passed(name, remark)
+  for (const remark of preview.remarks) yield passedResult(name, remark)
   for (const [kind, count] of preview.faults)
-    yield passed(name, `${count} ${kind}`, kind.startsWith('rejected') ? 'rejected' : 'warning')
+    yield passedResult(name, `${count} ${kind}`, kind.startsWith('rejected') ? 'rejected' : 'warning')
   if (stored instanceof Failure)
-    yield warned(name, `only the values listed in the configuration are used: ${stored.message}`)
-  for (const warning of preview.warnings) yield warned(name, warning)
-  for (const reason of preview.held) yield failed(name, new Failure('run_held', reason))
+    yield warningResult(name, `only the values listed in the configuration are used: ${stored.message}`)
+  for (const warning of preview.warnings) yield warningResult(name, warning)
+  for (const reason of preview.held) yield failedResult(name, new Failure('run_held', reason))
 }
 
 type SourcePreview = {

@@ -16,7 +16,14 @@ import { checkMails } from './hand-over/check-mails.ts'
 import { openStore } from './installation/open-store.ts'
 import { openConfiguredQueue } from './open-queue.ts'
 import { openPlatform } from './platform.ts'
-import { type CheckResult, failed, failureOfStop, passed, tested, warned } from './probe/check-result.ts'
+import {
+  type CheckResult,
+  failedResult,
+  failureOfStop,
+  passedResult,
+  runTest,
+  warningResult,
+} from './probe/check-result.ts'
 import { type KeyUse, type PermissionResult, testPermissions } from './probe/key-permissions.ts'
 import { loadScim } from './scim/load.ts'
 import { toDirectory, toSyncConnection } from './sync-connection.ts'
@@ -46,7 +53,7 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   await using closing = new AsyncDisposableStack()
   const workspace = await openWorkspace(config)
   if (workspace instanceof Failure) {
-    yield failed('data folder', workspace)
+    yield failedResult('data folder', workspace)
     return
   }
   closing.use(workspace)
@@ -65,39 +72,39 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     yield await checkDirectory(toDirectory(workspace.config, directory), options)
   }
   yield* checkState(workspace, options)
-  yield await tested('secrets', async () => {
+  yield await runTest('secrets', async () => {
     await config.platform.apiKey.read()
     return 'the API key can be read'
   })
   for (const channel of config.alerts.channels) {
-    yield await tested(`alerts to ${channel.name}`, () => checkChannel(channel, options))
+    yield await runTest(`alerts to ${channel.name}`, () => checkChannel(channel, options))
   }
   const { handOver: mails, alerts } = config
-  if (mails !== null) yield await tested('mails to HR', () => checkMails({ mails, alerts }))
+  if (mails !== null) yield await runTest('mails to HR', () => checkMails({ mails, alerts }))
   const { weekly } = config
-  if (weekly !== null) yield await tested('weekly summary', () => checkMails({ mails: weekly, alerts }))
+  if (weekly !== null) yield await runTest('weekly summary', () => checkMails({ mails: weekly, alerts }))
   yield* checkPlatform(config, connections, options)
 }
 
 function* checkConfiguration(config: Config): Generator<CheckResult> {
   if (config.connections.size === 0) {
     const help = 'make the first one with "rollcall init", or in the console of "rollcall serve"'
-    yield failed('configuration', new Failure('config_invalid', `${config.file} has no connection yet: ${help}`))
-  } else yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
+    yield failedResult('configuration', new Failure('config_invalid', `${config.file} has no connection yet: ${help}`))
+  } else yield passedResult('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
   if (config.platform.isUnencrypted)
-    yield warned('configuration', 'what is sent to the platform can be read and changed on the way')
-  for (const setting of config.outdated) yield warned('configuration', setting)
+    yield warningResult('configuration', 'what is sent to the platform can be read and changed on the way')
+  for (const setting of config.outdated) yield warningResult('configuration', setting)
 }
 
 async function checkPushed(connection: string): Promise<CheckResult> {
-  return await tested(`SCIM of ${connection}`, async () => {
+  return await runTest(`SCIM of ${connection}`, async () => {
     await loadScim()
     return `/scim/v2/${connection}, for senders with a token of it`
   })
 }
 
 async function checkDirectory(directory: Directory, { now, signal }: CheckOptions): Promise<CheckResult> {
-  return await tested(`source of ${directory.name}`, async () => {
+  return await runTest(`source of ${directory.name}`, async () => {
     const { accounts, unreadable } = await readAccounts(directory, { now, signal, before: null })
     const enabled = accounts.filter(({ isEnabled }) => isEnabled).length
     const rows = unreadable === 0 ? '' : `, ${pluralize(unreadable, 'row')} that cannot be read whole`
@@ -106,7 +113,7 @@ async function checkDirectory(directory: Directory, { now, signal }: CheckOption
 }
 
 async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<CheckResult> {
-  return await tested(`webhook of ${connection}`, async () => {
+  return await runTest(`webhook of ${connection}`, async () => {
     for (const secret of secrets) await secret.read()
     return `/webhooks/${connection}, ${pluralize(secrets.length, 'secret')} can be read`
   })
@@ -114,11 +121,11 @@ async function checkWebhook(connection: string, { secrets }: WebhookConfig): Pro
 
 async function* checkState(workspace: CheckWorkspace, { opened, events }: CheckOptions): AsyncGenerator<CheckResult> {
   if (opened) {
-    yield await tested('database', async () => {
+    yield await runTest('database', async () => {
       await sql`select 1`.execute(opened.store.db)
       return opened.store.location
     })
-    yield await tested('queue', async () => {
+    yield await runTest('queue', async () => {
       await opened.queue.check()
       return opened.queue.location
     })
@@ -129,14 +136,17 @@ async function* checkState(workspace: CheckWorkspace, { opened, events }: CheckO
   try {
     const store = opening.use(await openStore(config))
     const isMissing = isTemporary && store.kind === 'pglite'
-    yield passed('database', isMissing ? `the first run will make ${withRealPath(store.location)}` : store.location)
+    yield passedResult(
+      'database',
+      isMissing ? `the first run will make ${withRealPath(store.location)}` : store.location,
+    )
     const queue = opening.use(await openConfiguredQueue(config, { store, events }))
     await queue.check()
-    yield passed('queue', withRealPath(queue.location))
+    yield passedResult('queue', withRealPath(queue.location))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    if (error.code === 'already_active') yield passed('database', `${error.message} (not tested further)`)
-    else yield failed(error.code === 'queue_unreachable' ? 'queue' : 'database', error)
+    if (error.code === 'already_active') yield passedResult('database', `${error.message} (not tested further)`)
+    else yield failedResult(error.code === 'queue_unreachable' ? 'queue' : 'database', error)
   }
 }
 
@@ -163,7 +173,7 @@ async function checkTarget(
   connection: SyncConnection,
   { signal }: CheckOptions,
 ): Promise<CheckResult> {
-  return await tested(`platform for ${connection.name}`, async () => {
+  return await runTest(`platform for ${connection.name}`, async () => {
     const target = await lookUpTarget({ platform }, connection, signal)
     if (target === null) return `${platform.baseUrl} answers; the first run will create the connection`
     if ('kind' in target) throw failureOfStop(platform, target)
@@ -194,14 +204,14 @@ async function* checkPermissions(
   { signal }: CheckOptions,
 ): AsyncGenerator<CheckResult> {
   const lacking: PermissionResult[] = []
-  yield await tested('permissions', async () => {
+  yield await runTest('permissions', async () => {
     const results = await testPermissions(platform, signal, uses)
     lacking.push(...results.filter(({ isGranted, isVital }) => isGranted === false && !isVital))
     const vital = results.filter(({ isGranted, isVital }) => isGranted === false && isVital)
     if (vital.length > 0) throw new Failure('blocked', `the key lacks ${vital.map(permissionText).join('; ')}`)
     return 'the key may read and write what runs need'
   })
-  for (const permission of lacking) yield warned('permissions', `the key lacks ${permissionText(permission)}`)
+  for (const permission of lacking) yield warningResult('permissions', `the key lacks ${permissionText(permission)}`)
 }
 
 function permissionText({ permissions, purpose }: PermissionResult): string {

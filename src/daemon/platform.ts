@@ -33,7 +33,7 @@ export function openPlatform(
     bearer: () => platform.apiKey.read(),
     dispatcher: agent.dispatcher,
     timeoutMs: platform.timeoutMs,
-    around: events && timed(events),
+    around: events && timeRequests(events),
   })
   return {
     client,
@@ -50,7 +50,7 @@ export function openPlatform(
 }
 
 /** Emits the outcome and duration of each request to the platform, and traces the request as a step of its job. */
-function timed(events: Events): Around {
+function timeRequests(events: Events): Around {
   return async ({ operation, method }, request) => {
     const sentMs = performance.now()
     const answer = await traceStep(`${method} ${operation}`, request, {

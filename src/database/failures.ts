@@ -19,7 +19,7 @@ const meanings: readonly (readonly [RegExp, string])[] = [
   [/^53300$/, 'the database takes no more connections: raise max_connections, or end those that are not needed'],
   [
     /^(?:08...|57P..|ECONN(?:REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|E(?:HOST|NET)(?:UNREACH|DOWN)|ENOTFOUND|EAI_AGAIN)$/,
-    away(),
+    awayText(),
   ],
 ]
 
@@ -47,13 +47,13 @@ export function databaseFailure(error: unknown): Failure | null {
   const meaning = meanings.find(([codes]) => codes.test(code))?.[1]
   const name = databaseNames.get(error) ?? 'the database'
   if (meaning !== undefined) return unreachable(`${meaning.replace('the database', name)} (${code})`, error)
-  if (awayMessages.test(error.message)) return unreachable(away(), error)
+  if (awayMessages.test(error.message)) return unreachable(awayText(), error)
   if (error.name === 'RuntimeError')
     return unreachable('the embedded database has stopped: start Rollcall again', error)
   return error instanceof AggregateError ? databaseFailure(error.errors[0]) : null
 }
 
-function away(): string {
+function awayText(): string {
   return 'the database does not answer: check that it runs and can be reached'
 }
 

@@ -60,7 +60,7 @@ const shape = /^(?<before>[a-z]+:\/\/(?:[^/?#]*@)?)(?<hosts>[^/?#@]*)(?<after>.*
 function withoutHosts(at: string): URL {
   const { before = '', after = '' } = shape.exec(at)?.groups ?? {}
   const url = before === '' ? null : URL.parse(`${before}localhost${after}`)
-  if (url === null || decoded(url.pathname) === null) throw unreadable()
+  if (url === null || decodePart(url.pathname) === null) throw unreadableFailure()
   return url
 }
 
@@ -73,14 +73,14 @@ function hostsOf(at: string, { searchParams }: URL): Host[] {
     const port = fallback[index] || fallback[0] || defaultPort
     if (hosts === '') return { host: text, port }
     const parsed = URL.parse(`postgres://${text}`)
-    const host = parsed && decoded(parsed.hostname)
-    if (!parsed || !host) throw unreadable()
+    const host = parsed && decodePart(parsed.hostname)
+    if (!parsed || !host) throw unreadableFailure()
     return { host, port: parsed.port || port }
   })
 }
 
 /** Null for incorrect percent-encoding. */
-function decoded(text: string): string | null {
+function decodePart(text: string): string | null {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -93,7 +93,7 @@ function withHost(url: URL, { host, port }: Host): string {
   if (host.startsWith('/')) own.searchParams.set('host', host)
   else own.hostname = host
   // A URL silently ignores an invalid host.
-  if (own.hostname === 'localhost' && host !== 'localhost' && !host.startsWith('/')) throw unreadable()
+  if (own.hostname === 'localhost' && host !== 'localhost' && !host.startsWith('/')) throw unreadableFailure()
   own.port = port
   return own.href
 }
@@ -167,7 +167,7 @@ function contentOf(name: string, path: string): string {
   }
 }
 
-function unreadable(): Failure {
+function unreadableFailure(): Failure {
   return new Failure(
     'config_invalid',
     `the database address cannot be read; write ${example} and percent-encode special characters in the password`,

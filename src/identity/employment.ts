@@ -119,7 +119,7 @@ export function employmentObserved(before: Employment, observation: Observation,
 
   const hadLeft = isLeaver(known, rules.today)
   if (hadLeft && !bringsBack(known, observation)) return known
-  if (typeof stated === 'string') return ahead(stated, known, rules)
+  if (typeof stated === 'string') return deferOrSend(stated, known, rules)
   const isWithdrawn = hadLeft || withdrawsAhead(observation, stated)
   return { ...(isWithdrawn ? employed : known), clearedDate: clearedDate ?? known.clearedDate }
 }
@@ -203,7 +203,7 @@ function bringsBack(known: Employment, { leavingDate, statesEmployed, isUncertai
   return typeof fields.startedAt === 'string' && fields.startedAt > (known.separatedAt ?? '')
 }
 
-function ahead(date: string, known: Employment, { future }: EmploymentRules): Employment {
+function deferOrSend(date: string, known: Employment, { future }: EmploymentRules): Employment {
   // A future date that is already desired was accepted under `future: send`. Deferring it now would bring the person back.
   if (future === 'send' || known.separatedAt === utcMidnight(date)) return onDate(date, known)
   return { ...employed, deferredTo: date, clearedDate: known.clearedDate }

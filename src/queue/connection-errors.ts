@@ -26,14 +26,14 @@ export function isConnectionError(error: unknown): boolean {
 export function createConnectionReport(location: string, events: Events) {
   let isAway = false
 
-  function away(error: Error): void {
+  function reportAway(error: Error): void {
     if (!isAway) events.queueUnreachable({ place: location, code: errorCode(error) ?? error.name })
     isAway = true
   }
 
   return {
     failed(error: Error): void {
-      if (isConnectionError(error)) away(error)
+      if (isConnectionError(error)) reportAway(error)
       else if (lostJob.test(error.message)) events.queueLostJob({ place: location })
       else events.unexpected({ during: `talking to ${location}`, error })
     },

@@ -46,7 +46,7 @@ async function outcomeOf(job: HandedOut, workers: BoundWorkers, { signal, events
   } catch (error) {
     if (signal.aborted) return { kind: 'returned' }
     if (error instanceof Postponed) return { kind: 'postponed', delayMs: error.delayMs }
-    return failed(error, job, events)
+    return failureOutcome(error, job, events)
   }
 }
 
@@ -89,7 +89,7 @@ async function unlessAbandoned(start: () => Promise<JobOutcome>, signal: AbortSi
   }
 }
 
-function failed(error: unknown, job: HandedOut, events: Events): JobOutcome {
+function failureOutcome(error: unknown, job: HandedOut, events: Events): JobOutcome {
   const isLast = job.attempt >= job.attempts
   if (error instanceof PayloadInvalid) {
     return { kind: 'failed', final: true, code: 'payload_invalid', reason: error.message }

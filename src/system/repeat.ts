@@ -19,7 +19,7 @@ export function repeat(task: () => Promise<unknown>, { pauseMs, onError }: Repea
   }
 
   async function runLoop(): Promise<void> {
-    while (await waited(pauseMs, stopping.signal)) {
+    while (await waitUnlessAborted(pauseMs, stopping.signal)) {
       try {
         await task()
       } catch (error) {
@@ -30,7 +30,7 @@ export function repeat(task: () => Promise<unknown>, { pauseMs, onError }: Repea
 }
 
 /** Waits; false if the signal aborted meanwhile. */
-async function waited(pauseMs: number, signal: AbortSignal): Promise<boolean> {
+async function waitUnlessAborted(pauseMs: number, signal: AbortSignal): Promise<boolean> {
   try {
     await pause(pauseMs, undefined, { signal })
     return true

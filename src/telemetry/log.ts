@@ -62,12 +62,12 @@ function prettyLine(json: string): string {
   const details = Object.entries(fields).map(
     ([name, value]) => styleText('dim', `${escapeText(name)}=`) + fieldText(value),
   )
-  const head = [styleText('dim', time.slice(11, 19)), coloured(level), escapeText(msg), ...details].join(' ')
+  const head = [styleText('dim', time.slice(11, 19)), colourLevel(level), escapeText(msg), ...details].join(' ')
   if (error === undefined) return `${head}\n`
   return `${head}\n${escapeJson(JSON.stringify(error, undefined, 2)).replaceAll('\\n', '\n      ')}\n`
 }
 
-function coloured(level: string): string {
+function colourLevel(level: string): string {
   const colour = Object.entries(colours).find(([name]) => name === level)?.[1] ?? 'white'
   return styleText(colour, level.padEnd(5))
 }

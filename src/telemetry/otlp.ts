@@ -44,7 +44,7 @@ const shutdownMs = 2000
 export async function startTraces(settings: OtlpSettings, events: Events): Promise<Traces & AsyncDisposable> {
   const packages = await loadPackages()
   const { TracerProvider, BatchSpanProcessor, TraceIdRatioBasedSampler } = packages.sdk
-  const exporter = reporting(createExporter(packages, settings), settings, events)
+  const exporter = reportOutages(createExporter(packages, settings), settings, events)
   const ids = createIds(new packages.sdk.RandomIdGenerator())
   const provider = new TracerProvider({
     // Decides by the trace ID, which is the run's, so that all processes sample the same runs.
@@ -98,7 +98,7 @@ function createExporter({ otlp }: Packages, { endpoint, headers }: OtlpSettings)
 }
 
 /** Emits an event when the collector begins to refuse traces, and when it takes them again. */
-function reporting(exporter: SpanExporter, { endpoint }: OtlpSettings, events: Events): SpanExporter {
+function reportOutages(exporter: SpanExporter, { endpoint }: OtlpSettings, events: Events): SpanExporter {
   const collector = new URL(endpoint).host
   let isAway = false
   return {
@@ -152,13 +152,13 @@ function createTraces(tracer: Tracer, api: Packages['api'], ids: Ids): Traces {
   const kindOf = { internal: kinds.INTERNAL, job: kinds.CONSUMER, request: kinds.CLIENT } as const
 
   function open(parent: Context, name: string, kind: SpanKind, attributes: SpanAttributes): OpenSpan {
-    return opened(
+    return openSpan(
       tracer.startSpan(name, { kind: kindOf[kind], attributes: escapeAttributes(attributes) }, parent),
       parent,
     )
   }
 
-  function opened(span: Span, parent: Context): OpenSpan {
+  function openSpan(span: Span, parent: Context): OpenSpan {
     const here = trace.setSpan(parent, span)
     return {
       traceId: span.spanContext().traceId,

@@ -117,12 +117,12 @@ export function openScreen(onQuit: () => void): Screen {
     shown = text
   }
 
-  function resized(): void {
+  function onResize(): void {
     shown = ''
     frame()
   }
 
-  function pressed(keys: Buffer): void {
+  function onKeys(keys: Buffer): void {
     const text = keys.toString('latin1')
     if (quitKeys.some((key) => text.includes(key))) onQuit()
   }
@@ -132,18 +132,18 @@ export function openScreen(onQuit: () => void): Screen {
   }
 
   stdout.write(enterScreen)
-  stdout.on('resize', resized)
+  stdout.on('resize', onResize)
   process.once('exit', leave)
-  if (stdin.isTTY) stdin.setRawMode(true).on('data', pressed).resume()
+  if (stdin.isTTY) stdin.setRawMode(true).on('data', onKeys).resume()
   return {
     draw: (next) => {
       make = next
       frame()
     },
     [Symbol.dispose]: () => {
-      stdout.off('resize', resized)
+      stdout.off('resize', onResize)
       process.off('exit', leave)
-      if (stdin.isTTY) stdin.setRawMode(false).off('data', pressed).pause()
+      if (stdin.isTTY) stdin.setRawMode(false).off('data', onKeys).pause()
       leave()
     },
   }

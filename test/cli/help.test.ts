@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { addPlatformCommands } from '../../src/cli/definitions/support.ts'
 import { examples, namedCommands } from '../../src/cli/examples.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { wrapped } from '../../src/cli/render/text.ts'
+import { wrapLines } from '../../src/cli/render/text.ts'
 import { paintFor } from '../../src/text/print.ts'
 
 async function everyCommand(): Promise<Command[]> {
@@ -68,14 +68,14 @@ test('no help text shows two defaults', async () => {
 })
 
 test('a line that is longer than the terminal is broken between words, below its own beginning', () => {
-  const text = wrapped('  ✖ the configuration has several connections: name one\nshort', 30)
+  const text = wrapLines('  ✖ the configuration has several connections: name one\nshort', 30)
 
   expect(text).toBe('  ✖ the configuration has\n    several connections: name\n    one\nshort')
 })
 
 test('colours take no room, and a word that is longer than a line stays whole', () => {
   const paint = paintFor(Object.assign(process.stdout, {}))
-  const text = wrapped(`${paint('red', '✖')} https://platform.example/a/long/address is away`, 20)
+  const text = wrapLines(`${paint('red', '✖')} https://platform.example/a/long/address is away`, 20)
 
   expect(text).toBe(`${paint('red', '✖')}\n  https://platform.example/a/long/address\n  is away`)
 })

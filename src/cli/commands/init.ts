@@ -18,7 +18,13 @@ import { standardError } from '../../text/print.ts'
 import { askChange } from '../init/changes.ts'
 import { tableOfPreview } from '../init/encoding.ts'
 import { keyIn, platformOf, type TriedKey, tryKey } from '../init/platform.ts'
-import { answerQuestions, answersOf, merged, type ReadingOptions, requireStatusColumn } from '../init/questions.ts'
+import {
+  answerQuestions,
+  answersOf,
+  mergeAnswers,
+  type ReadingOptions,
+  requireStatusColumn,
+} from '../init/questions.ts'
 import { connectRecipe, pairsIn } from '../init/recipe.ts'
 import { connectScim, createSender, pushedSource, type SenderResult } from '../init/scim.ts'
 import { renderPermissions, renderProposal } from '../render/proposal.ts'
@@ -269,7 +275,7 @@ async function confirmProposal(
     output.printPart(renderProposal(shownProposal(proposal, options, output), output.paint))
     if (prompts === null || (await prompts.confirm('Is this correct?'))) return proposal
     const change = await askChange(proposal, prompts)
-    knownAnswers = merged(answers, change.answers ?? {})
+    knownAnswers = mergeAnswers(answers, change.answers ?? {})
     if (change.form === undefined || 'list' in preview) continue
     form = { ...form, ...change.form }
     try {

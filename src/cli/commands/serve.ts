@@ -58,7 +58,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     const check = async (request: RestoreRequest) => (await checkRestore(config, request)).size
     const restorations = { last: restoration, check, ask }
     const former = lastGood
-    const daemon = await begun(
+    const daemon = await startDaemonWithRetries(
       () => startDaemon(config, { events, restorations, reloads, roles, metrics, env: process.env }),
       {
         events,
@@ -68,7 +68,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     ).catch((error: unknown) => {
       // A mistake that shows only when everything is opened, such as a missing key file, must not end what worked before.
       if (former === null || former === config) throw error
-      refused(error)
+      recordRefusal(error)
       return 'former' as const
     })
     if (daemon === null) return 0
@@ -78,13 +78,13 @@ export async function serve(options: ServeOptions): Promise<number> {
     }
     lastGood = config
     const next = await nextLife({ requested, stop: stop.signal, hangUps, reread })
-    if (next === null) return await ended(daemon, { events, reason: stop.received() ?? 'stopped' })
+    if (next === null) return await stopDaemon(daemon, { events, reason: stop.received() ?? 'stopped' })
     events.daemonStopping({ reason: 'config' in next ? 'reload' : 'restore' })
     // Requests are still answered while running work ends.
     await daemon.stopWork()
     await daemon[Symbol.asyncDispose]()
     if ('config' in next) config = next.config
-    else restoration = await restored(config, next, events)
+    else restoration = await tryRestore(config, next, events)
   }
 
   /** The configuration as it is now; null if it cannot be used, which is reported. */
@@ -96,12 +96,12 @@ export async function serve(options: ServeOptions): Promise<number> {
       events.configReloaded({ connections: next.connections.size })
       return next
     } catch (error) {
-      refused(error)
+      recordRefusal(error)
       return null
     }
   }
 
-  function refused(error: unknown): void {
+  function recordRefusal(error: unknown): void {
     if (!(error instanceof Failure)) events.unexpected({ during: 'reload', error })
     const reason = refusalReason(error)
     reloads.last = { at: new Date().toISOString(), refused: reason }
@@ -122,7 +122,10 @@ async function configToServe(options: ServeOptions, roles: readonly ProcessRole[
 type StartOptions = { readonly events: Events; readonly stop: AbortSignal; readonly awaits: ReadonlySet<FailureCode> }
 
 /** Starts the daemon, and again after each failure that it waits out. Null: a stop was requested before it started. */
-async function begun(start: () => Promise<Daemon>, { events, stop, awaits }: StartOptions): Promise<Daemon | null> {
+async function startDaemonWithRetries(
+  start: () => Promise<Daemon>,
+  { events, stop, awaits }: StartOptions,
+): Promise<Daemon | null> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await start()
@@ -167,7 +170,7 @@ export async function nextLife({
   hangUps,
   reread,
 }: RestartCauses): Promise<RequestedRestore | { config: Config } | null> {
-  const stopped = aborted(stop)
+  const stopped = waitForAbort(stop)
   for (;;) {
     const cause = await Promise.race([requested, stopped, hangUps.requested().then(() => 'hang up' as const)])
     if (cause !== 'hang up') return cause
@@ -177,13 +180,13 @@ export async function nextLife({
   }
 }
 
-async function aborted(signal: AbortSignal): Promise<null> {
+async function waitForAbort(signal: AbortSignal): Promise<null> {
   if (!signal.aborted) await once(signal, 'abort')
   return null
 }
 
 /** Restores the store while no daemon runs. A failure leaves the store unchanged, and the next daemon reports it. */
-async function restored(config: Config, { id, ...request }: RequestedRestore, events: Events): Promise<Restoration> {
+async function tryRestore(config: Config, { id, ...request }: RequestedRestore, events: Events): Promise<Restoration> {
   try {
     const done = await restoreStore(config, request, { events, now: () => new Date() })
     events.storeRestored({ madeAt: done.madeAt, people: done.people, by: request.by })
@@ -202,7 +205,7 @@ export function endWithin(stop: AbortSignal, limitMs: number, cutOff: () => void
 }
 
 /** Stops the daemon: first its work, then its servers. */
-export async function ended(
+export async function stopDaemon(
   daemon: Pick<Daemon, 'stopWork' | typeof Symbol.asyncDispose>,
   { events, reason }: { events: Events; reason: string },
 ): Promise<number> {

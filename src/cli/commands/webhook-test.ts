@@ -41,8 +41,8 @@ export async function webhookTest(name: string, options: WebhookTestOptions): Pr
   const sample = await webhookSample(webhookOf(config, connection), { now: new Date() })
   const url = options.url === undefined ? await addressOf(config, connection) : addressFrom(options.url)
   const { status, text } = await post(url, sample)
-  if (status !== 200) throw refused(url, status, text)
-  const result: WebhookTest = { connection, url: shownAddress(url), id: sample.id, status, answer: parsed(text) }
+  if (status !== 200) throw refusalFailure(url, status, text)
+  const result: WebhookTest = { connection, url: shownAddress(url), id: sample.id, status, answer: parseOrNull(text) }
   output.printResult(result, renderWebhookTest)
   return 0
 }
@@ -97,12 +97,12 @@ async function post(url: URL, { headers, body }: WebhookSample): Promise<{ statu
   }
 }
 
-function refused(url: URL, status: number, text: string): Failure {
+function refusalFailure(url: URL, status: number, text: string): Failure {
   const { code, help } = endings[status] ?? {
     code: 'conflict',
     help: 'this is not a webhook of Rollcall, or a proxy answered',
   }
-  const answer = parsed(text)
+  const answer = parseOrNull(text)
   const message = isObject(answer) && typeof answer.message === 'string' ? ` (${escapeText(answer.message)})` : ''
   return new Failure(code, `${shownAddress(url)} answered ${status}${message}: ${help}`)
 }
@@ -112,7 +112,7 @@ function shownAddress({ origin, pathname }: URL): string {
   return `${origin}${pathname}`
 }
 
-function parsed(text: string): unknown {
+function parseOrNull(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -37,7 +37,7 @@ export async function candidatesFor(
 ): Promise<Candidates> {
   const current = words.at(-1) ?? ''
   const position = positionOf(program, words.slice(0, -1))
-  const all = await expected(position, current, known)
+  const all = await candidatesAt(position, current, known)
   return { ...all, candidates: all.candidates.filter(({ word }) => word.startsWith(current)) }
 }
 
@@ -64,7 +64,7 @@ function positionOf(program: Command, before: readonly string[]): Position {
   return { command, argumentCount, option, config }
 }
 
-async function expected(
+async function candidatesAt(
   { command, argumentCount, option, config }: Position,
   current: string,
   known: CandidateSources,

@@ -7,12 +7,12 @@ import type { RevertOptions } from '../commands/revert.ts'
 import {
   add,
   byOption,
+  collectValues,
   commonOptions,
   type Definition,
   type ExitWith,
   heldRunOptions,
   runHelp,
-  several,
   waitOption,
 } from './define.ts'
 
@@ -31,9 +31,9 @@ function approveCommand(program: Command, exitWith: ExitWith): void {
   )
     .argument('<id>', runHelp)
     .option('--only <kinds>', `approve only changes of these kinds: ${partKinds.join(', ')}`, kindsOf)
-    .option('--group <name>', 'approve only people of this group; can be repeated', several)
+    .option('--group <name>', 'approve only people of this group; can be repeated', collectValues)
     .option('--without-group', 'approve only people without a group; with --group, those people too')
-    .option('--people <keys>', 'approve only the people with these keys, separated by commas', several)
+    .option('--people <keys>', 'approve only the people with these keys, separated by commas', collectValues)
     .option('--people-file <file>', 'the same, with one key on each line of a file')
     .option('--digest <digest>', 'approve only the plan, or the part, with this digest')
     .option('--yes', 'approve the current plan without asking')

@@ -89,7 +89,7 @@ export function byOption(command: Command): Command {
 }
 
 /** Collects the values of an option that can be repeated. */
-export function several(text: string, before: readonly string[] = []): string[] {
+export function collectValues(text: string, before: readonly string[] = []): string[] {
   return [...before, text]
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { CheckOptions } from '../commands/check.ts'
 import type { InitOptions } from '../commands/init.ts'
-import { add, byOption, commonOptions, type Definition, type ExitWith, several, wholeNumber } from './define.ts'
+import { add, byOption, collectValues, commonOptions, type Definition, type ExitWith, wholeNumber } from './define.ts'
 
 /** The commands that come before the first run. */
 export const setupCommands: readonly Definition[] = [demoCommand, initCommand, recipesCommand, checkCommand]
@@ -34,16 +34,16 @@ function initCommand(program: Command, exitWith: ExitWith): void {
       'the export: a file, a folder, sftp://USER@HOST/PATH, s3://BUCKET/PATH, gs://…, az://ACCOUNT/CONTAINER/… or https://… (CSV, XLSX, or a JSON list); or scim, if an identity system pushes people',
     )
     .option('--recipe <name>', 'instead of an export: the HR system to read by API, as "rollcall recipes" lists them')
-    .option('--parameter <name=value>', 'a value that the recipe asks for; can be repeated', several)
+    .option('--parameter <name=value>', 'a value that the recipe asks for; can be repeated', collectValues)
     .option(
       '--credential <setting=file>',
       'the file with a secret that the recipe asks for, or another credential, such as a user name; can be repeated',
-      several,
+      collectValues,
     )
     .option(
       '--set <setting=value>',
       'one more setting for the recipe, such as allowPrivate=true, or for an export: records, headers.NAME, endpoint, region; can be repeated',
-      several,
+      collectValues,
     )
     .option(
       '--secret-file <file>',
@@ -63,11 +63,11 @@ function initCommand(program: Command, exitWith: ExitWith): void {
     .option(
       '--field <field=column>',
       'read a field from this column; "none" leaves the field out; can be repeated',
-      several,
+      collectValues,
     )
     .option('--date-format <format>', 'date format if the dates are ambiguous, such as dd/MM/yyyy')
-    .option('--left <status>', 'a status that means left; can be repeated', several)
-    .option('--employed <status>', 'a status that means employed; can be repeated', several)
+    .option('--left <status>', 'a status that means left; can be repeated', collectValues)
+    .option('--employed <status>', 'a status that means employed; can be repeated', collectValues)
     .option('--encoding <name>', 'the encoding, if the detected one is wrong')
     .option('--delimiter <character>', 'the delimiter, if the detected one is wrong')
     .option('--sheet <name>', 'the sheet of a workbook that lists the people, or its number')

@@ -108,7 +108,8 @@ export function nextNight(people: readonly Person[], { seed, today, counts = usu
   )
 
   const changed = new Map<Person, readonly Person[]>()
-  for (const [index, person] of mover.entries()) changed.set(person, [moved(person, { index, managers, random })])
+  for (const [index, person] of mover.entries())
+    changed.set(person, [changeOneDetail(person, { index, managers, random })])
   for (const person of leaver) changed.set(person, [{ ...person, terminationDate: daysFrom(today, -random(1, 5)) }])
   for (const person of absentee) changed.set(person, [])
   for (const person of futureLeaver)
@@ -134,7 +135,7 @@ export function nextNight(people: readonly Person[], { seed, today, counts = usu
 
 /** The export as a CSV file, with the columns that the generic preset knows. */
 export function toCsv(people: readonly Person[]): string {
-  const lines = people.map((person) => Object.values(columns).map((cell) => quoted(cell(person))))
+  const lines = people.map((person) => Object.values(columns).map((cell) => quoteCell(cell(person))))
   return [Object.keys(columns), ...lines].map((cells) => `${cells.join(',')}\n`).join('')
 }
 
@@ -173,7 +174,7 @@ function newPerson(number: number, { random, manager, hireDate }: NewPersonOptio
 type MoveOptions = { readonly index: number; readonly managers: readonly Person[]; readonly random: Random }
 
 /** Changes one thing by turns: the job title, the manager, or the last name with the e-mail address. */
-function moved(person: Person, { index, managers, random }: MoveOptions): Person {
+function changeOneDetail(person: Person, { index, managers, random }: MoveOptions): Person {
   if (index % 3 === 0) return { ...person, jobTitle: otherThan(person.jobTitle, jobTitles, random) }
   if (index % 3 === 1) {
     const others = managers.filter(({ workerId }) => workerId !== person.managerId)
@@ -213,10 +214,10 @@ type PersonName = Pick<Person, 'firstName' | 'lastName'> & { readonly number: nu
 
 // The number keeps namesakes apart.
 function emailOf({ firstName, lastName, number }: PersonName): string {
-  return `${ascii(firstName)}.${ascii(lastName)}.${number}@example.com`
+  return `${toAscii(firstName)}.${toAscii(lastName)}.${number}@example.com`
 }
 
-function ascii(name: string): string {
+function toAscii(name: string): string {
   const spelled = name.replaceAll(/[øØ]/g, 'o').replaceAll(/[łŁ]/g, 'l').replaceAll('ß', 'ss').replaceAll('ı', 'i')
   return spelled
     .normalize('NFD')
@@ -243,6 +244,6 @@ function oneOf<T>(items: readonly T[], random: Random): T {
   return item
 }
 
-function quoted(cell: string): string {
+function quoteCell(cell: string): string {
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }

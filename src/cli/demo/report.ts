@@ -50,9 +50,11 @@ export function renderNight(night: DemoNight, index: number, paint: Paint): stri
     paint('bold', `Night ${index}: ${night.export}`),
     isFirstPlan
       ? `  ${countsText(plan.counts)} in ${pluralize(plan.rows, 'row')}`
-      : indented(renderChanges(plan.changes, paint)),
-    ...(plan.rejects.length > 0 ? [indented(renderRejects(plan.rejects, plan.source?.name ?? 'source', paint))] : []),
-    indented(renderOutcome(run, paint)),
+      : indentLines(renderChanges(plan.changes, paint)),
+    ...(plan.rejects.length > 0
+      ? [indentLines(renderRejects(plan.rejects, plan.source?.name ?? 'source', paint))]
+      : []),
+    indentLines(renderOutcome(run, paint)),
     ...(identitySync ? [`  Identity sync: ${statuses(identitySync.counts)}`] : []),
   ].join('\n')
 }
@@ -61,7 +63,7 @@ export function renderNight(night: DemoNight, index: number, paint: Paint): stri
 export function renderAgain(again: Run, paint: Paint): string {
   return [
     paint('bold', 'The same export once more'),
-    indented(renderOutcome(again, paint)),
+    indentLines(renderOutcome(again, paint)),
     `  ${pluralize(requestsOf(again), 'request')} sent`,
     '',
   ].join('\n')
@@ -75,10 +77,10 @@ export function renderSecondAct(cut: SecondAct, paint: Paint): string {
   const { export: name, share, held, repaired } = cut
   return [
     paint('bold', `Second act: ${name}, of which ${number(share * 100)} % have arrived`),
-    ...(held.state === 'held' ? renderHeld(cut, paint) : [indented(renderOutcome(held, paint))]),
+    ...(held.state === 'held' ? renderHeld(cut, paint) : [indentLines(renderOutcome(held, paint))]),
     '',
     `  HR writes the export again, whole.`,
-    indented(renderOutcome(repaired, paint)),
+    indentLines(renderOutcome(repaired, paint)),
     `  ${sentText(cut)}`,
     '',
   ].join('\n')
@@ -91,12 +93,12 @@ function renderHeld({ held, rejected }: SecondAct, paint: Paint): string[] {
   const requests = requestsOf(held)
   const title = requests === 0 ? 'Held, and nothing was sent' : `Held, but ${pluralize(requests, 'request')} sent`
   return [
-    indented(renderGuards(failed, paint, title)),
+    indentLines(renderGuards(failed, paint, title)),
     '',
-    indented(shownLeavers),
+    indentLines(shownLeavers),
     '',
     `  ${paint('cyan', '$')} rollcall reject @held --reason "${rejected.decidedReason ?? ''}"`,
-    indented(renderOutcome(rejected, paint)),
+    indentLines(renderOutcome(rejected, paint)),
   ]
 }
 
@@ -167,6 +169,6 @@ function statuses(counts: Readonly<Record<string, number>>): string {
   return present.map(([status, count]) => `${number(count)} ${status}`).join(', ')
 }
 
-function indented(text: string): string {
+function indentLines(text: string): string {
   return text.replaceAll(/^(?=.)/gm, '  ')
 }

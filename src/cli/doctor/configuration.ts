@@ -18,18 +18,18 @@ type ShownValue = string | number | boolean | null | ShownValue[] | { [name: str
 export function shownConfiguration(text: string, scrub: Scrub): string {
   const document = parseDocument(text, { prettyErrors: false })
   if (document.errors.length > 0) return 'the file is no YAML\n'
-  return stringify(shown(document.contents, [], scrub))
+  return stringify(toShownValue(document.contents, [], scrub))
 }
 
-function shown(node: unknown, path: readonly string[], scrub: Scrub): ShownValue {
+function toShownValue(node: unknown, path: readonly string[], scrub: Scrub): ShownValue {
   if (isMap(node)) {
     const entries = node.items.map((pair): [string, ShownValue] => {
       const name = String(isScalar(pair.key) ? pair.key.value : pair.key)
-      return [nameOf(name, path), shown(pair.value, [...path, name], scrub)]
+      return [nameOf(name, path), toShownValue(pair.value, [...path, name], scrub)]
     })
     return Object.fromEntries(entries)
   }
-  if (isSeq(node)) return node.items.map((item) => shown(item, path, scrub))
+  if (isSeq(node)) return node.items.map((item) => toShownValue(item, path, scrub))
   const value = isScalar(node) ? node.value : null
   if (typeof value === 'number' || typeof value === 'boolean') return value
   return typeof value === 'string' ? shownText(value, path, scrub) : null

@@ -38,14 +38,14 @@ export async function answerQuestions(
   for (;;) {
     const proposal = propose(table, presets, answers)
     const stopping = proposal.questions.find(isBlocking)
-    if (prompts === null && stopping !== undefined) throw unanswered(stopping)
+    if (prompts === null && stopping !== undefined) throw unansweredFailure(stopping)
     const [question] = prompts === null ? [] : proposal.questions
     if (prompts === null || question === undefined) return { proposal, answers }
-    answers = merged(answers, await answerTo(question, prompts))
+    answers = mergeAnswers(answers, await answerTo(question, prompts))
   }
 }
 
-function unanswered(question: BlockingQuestion): Failure {
+function unansweredFailure(question: BlockingQuestion): Failure {
   switch (question.about) {
     case 'dateFormat':
       return new Failure(
@@ -132,7 +132,7 @@ async function leaversAnswer(
 }
 
 /** Merges answers; the additional ones win. */
-export function merged(answers: Answers, more: Answers): Answers {
+export function mergeAnswers(answers: Answers, more: Answers): Answers {
   return {
     ...answers,
     ...more,

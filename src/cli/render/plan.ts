@@ -7,7 +7,17 @@ import type {
   RunSummary,
   Verdict,
 } from '../../contract/control/shapes.ts'
-import { day, escapeText, formatInstant, levelMark, number, type Paint, pluralize, type Style, short } from './text.ts'
+import {
+  day,
+  escapeText,
+  formatInstant,
+  levelMark,
+  number,
+  type Paint,
+  pluralize,
+  type Style,
+  shorten,
+} from './text.ts'
 
 type Kind = ChangeView['kind']
 
@@ -70,7 +80,7 @@ export function renderChanges(
 
 /** Who the person is, if that may be shown, and why the change is planned. */
 function aboutPerson({ person = {}, why }: ChangeView): string[] {
-  const value = (field: string) => (typeof person[field] === 'string' ? short(person[field], maxValueLength) : null)
+  const value = (field: string) => (typeof person[field] === 'string' ? shorten(person[field], maxValueLength) : null)
   // The label of a custom record has a name that begins with a dot.
   const label = Object.keys(person).filter((field) => field.startsWith('.'))
   const name = [value('firstName'), value('lastName'), ...label.map(value)].filter((part) => part !== null).join(' ')
@@ -99,7 +109,7 @@ export function renderSummary({ fields, managers, managersCount }: RunSummary, p
         ? 'no manager'
         : typeof manager === 'object'
           ? 'a manager'
-          : short(String(manager), maxValueLength)
+          : shorten(String(manager), maxValueLength)
     return `  ${who}: ${pluralize(leavers, 'leaver')}, such as ${examples.map(escapeText).join(', ')}`
   })
   return blocks([
@@ -119,7 +129,7 @@ function replacement({ from, to, people }: RunSummary['fields'][number]['values'
   if (typeof from === 'object' && from !== null) return []
   if (typeof to === 'object' && to !== null) return []
   const text = (value: string | boolean | null) =>
-    typeof value === 'string' ? `"${short(value, maxValueLength)}"` : (value ?? 'none')
+    typeof value === 'string' ? `"${shorten(value, maxValueLength)}"` : (value ?? 'none')
   return [`      ${number(people)}: ${text(from)} → ${text(to)}`]
 }
 

@@ -1,6 +1,6 @@
 import type { PermissionResult } from '../../daemon/probe/key-permissions.ts'
 import type { Proposal, ValueCount } from '../../daemon/proposal/proposal.ts'
-import { aligned, escapeText, type Paint, pluralize, short } from './text.ts'
+import { aligned, escapeText, type Paint, pluralize, shorten } from './text.ts'
 
 const maxExampleLength = 24
 
@@ -10,7 +10,7 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
   const rows = fields.map(({ field, column, examples, why }) => [
     field,
     `${escapeText(column)}${why === null ? '' : ` (${escapeText(why)})`}`,
-    examples.map((example) => short(example, maxExampleLength)).join(', '),
+    examples.map((example) => shorten(example, maxExampleLength)).join(', '),
   ])
   return [
     `${paint('bold', escapeText(table.name))}: ${formText(table)}`,

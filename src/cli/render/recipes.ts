@@ -1,5 +1,5 @@
 import type { ListedPerson, ListPreview } from '../../daemon/proposal/recipe-preview.ts'
-import { aligned, escapeText, headed, levelMark, number, type Paint, pluralize, roomIn, short } from './text.ts'
+import { aligned, escapeText, headed, levelMark, number, type Paint, pluralize, roomIn, shorten } from './text.ts'
 
 const maxCellLength = 40
 
@@ -35,7 +35,7 @@ export function renderRecipes({ recipes, exports }: Lists, paint: Paint): string
     ...headed(['RECIPE', 'SYSTEM', 'ASKS FOR'], rows, paint),
     '',
     'Systems whose exports are known (preset: NAME, with a file):',
-    ...indented(
+    ...indentRows(
       exports.map(({ name, title }) => [name, title]),
       paint,
     ),
@@ -56,19 +56,19 @@ export function renderRecipe(recipe: RecipeDetails, paint: Paint): string {
     `${paint('bold', escapeText(name))}: ${escapeText(title)}`,
     '',
     paint('bold', 'In the HR system'),
-    ...indented(
+    ...indentRows(
       setup.map((step, at) => [`${at + 1}.`, step]),
       paint,
     ),
     '',
     paint('bold', 'What it asks for'),
-    ...indented(requested, paint),
+    ...indentRows(requested, paint),
     '',
     ...(notes.length + traps.length === 0
       ? []
       : [
           paint('bold', 'What to know'),
-          ...indented(
+          ...indentRows(
             [...notes, ...traps.map(sentence)].map((note) => ['-', note]),
             paint,
           ),
@@ -84,7 +84,7 @@ export function renderRecipe(recipe: RecipeDetails, paint: Paint): string {
 /** What to create in the HR system before anything can be read. */
 export function renderSetup(title: string, setup: readonly string[], paint: Paint): string {
   const steps = setup.map((step, at) => [`${at + 1}.`, step])
-  return [`${paint('bold', escapeText(title))}, in the HR system:`, ...indented(steps, paint), ''].join('\n')
+  return [`${paint('bold', escapeText(title))}, in the HR system:`, ...indentRows(steps, paint), ''].join('\n')
 }
 
 /** What a list holds: counts, its end, the first people, and what an operator should look at. */
@@ -111,10 +111,10 @@ export function renderListPreview(preview: ListPreview, paint: Paint): string {
 
 function personRow({ identityId, email, name, jobTitle, leavingDate, hasLeft }: ListedPerson): string[] {
   const lastDay = leavingDate ?? (hasLeft ? 'has left' : '')
-  return [identityId, email ?? '', name ?? '', jobTitle ?? '', lastDay].map((cell) => short(cell, maxCellLength))
+  return [identityId, email ?? '', name ?? '', jobTitle ?? '', lastDay].map((cell) => shorten(cell, maxCellLength))
 }
 
-function indented(rows: readonly (readonly string[])[], paint: Paint): string[] {
+function indentRows(rows: readonly (readonly string[])[], paint: Paint): string[] {
   const escaped = rows.map((row) => row.map(escapeText))
   return aligned(escaped, (cell) => cell, roomIn(paint, 2)).map((line) => `  ${line}`)
 }

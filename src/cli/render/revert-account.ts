@@ -1,5 +1,5 @@
 import type { RevertAccount } from '../../contract/control/shapes.ts'
-import { escapeText, listed, number, type Paint, pluralize, roomIn, shortId } from './text.ts'
+import { escapeText, number, type Paint, pluralize, roomIn, shortId, wrapWords } from './text.ts'
 
 const keysWidth = 100
 /** Maximum number of people named on a terminal; `--json` has more. */
@@ -28,7 +28,7 @@ function keysBlock(title: string, { count, keys }: RevertAccount['joiners'], pai
   const words = [...named, ...(count > named.length ? [`and ${number(count - named.length)} more`] : [])]
   return [
     paint('bold', `${title} (${number(count)})`),
-    ...listed(words, roomIn(paint, 2) ?? keysWidth).map((line) => `  ${line}`),
+    ...wrapWords(words, roomIn(paint, 2) ?? keysWidth).map((line) => `  ${line}`),
   ]
 }
 

@@ -8,13 +8,13 @@ import {
   duration,
   escapeText,
   formatInstant,
-  listed,
   number,
   type Paint,
   pluralize,
   roomIn,
   type Style,
   shortId,
+  wrapWords,
 } from './text.ts'
 
 const stateStyles: Readonly<Record<Run['state'], Style>> = {
@@ -91,7 +91,7 @@ export function renderVerification(verification: Verification, paint: Paint): st
     const keyTexts = [...keys.map(escapeText), ...(more > 0 ? [`and ${number(more)} more`] : [])]
     const head = `${title} (${number(verification[kind])})`
     return [
-      [paint('bold', head), ...listed(keyTexts, roomIn(paint, indent) ?? keysWidth).map((line) => `  ${line}`)].join(
+      [paint('bold', head), ...wrapWords(keyTexts, roomIn(paint, indent) ?? keysWidth).map((line) => `  ${line}`)].join(
         '\n',
       ),
     ]

@@ -24,31 +24,35 @@ export function displayWidth(text: string): number {
  * between words, or stands below its row, and then the widest columns are made narrower. Nothing is cut off. Colours are added when
  * the widths are known.
  */
-export function aligned(rows: readonly (readonly string[])[], paint: PaintCell, room: number | null = null): string[] {
-  const { widths, isStacked } = layout(naturalWidths(rows), room)
+export function alignColumns(
+  rows: readonly (readonly string[])[],
+  paint: PaintCell,
+  room: number | null = null,
+): string[] {
+  const { widths, isStacked } = computeLayout(naturalWidths(rows), room)
   const last = widths.length - 1
   return rows.flatMap((row, at) => {
     const beside = isStacked ? row.slice(0, last) : row
-    const cells = beside.map((cell, column) => broken(cell, widths[column] ?? 0))
+    const cells = beside.map((cell, column) => breakCell(cell, widths[column] ?? 0))
     const height = Math.max(1, ...cells.map((cell) => cell.length))
     const lines = Array.from({ length: height }, (_, line) =>
       cells
-        .map((cell, column) => painted(cell[line] ?? '', at, column, column === row.length - 1))
+        .map((cell, column) => paintCell(cell[line] ?? '', at, column, column === row.length - 1))
         .join(' '.repeat(gap)),
     )
-    const below = isStacked ? broken(row[last] ?? '', widths[last] ?? 0).filter((line) => line !== '') : []
+    const below = isStacked ? breakCell(row[last] ?? '', widths[last] ?? 0).filter((line) => line !== '') : []
     return [...lines, ...below.map((line) => ' '.repeat(gap) + paint(line, at, last))].map((line) => line.trimEnd())
   })
 
-  function painted(text: string, row: number, column: number, isLast: boolean): string {
+  function paintCell(text: string, row: number, column: number, isLast: boolean): string {
     const padding = isLast ? 0 : Math.max(0, (widths[column] ?? 0) - displayWidth(text))
     return paint(text, row, column) + ' '.repeat(padding)
   }
 }
 
 /** A table below a line with the names of its columns. */
-export function headed(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {
-  return aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {
+  return alignColumns([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
 }
 
 function naturalWidths(rows: readonly (readonly string[])[]): number[] {
@@ -58,11 +62,11 @@ function naturalWidths(rows: readonly (readonly string[])[]): number[] {
   return widths
 }
 
-function layout(natural: readonly number[], room: number | null): { widths: number[]; isStacked: boolean } {
+function computeLayout(natural: readonly number[], room: number | null): { widths: number[]; isStacked: boolean } {
   const widths = [...natural]
   const last = widths.length - 1
-  if (room === null || total(widths) <= room || last < 1) return { widths, isStacked: false }
-  const remaining = room - total(widths.slice(0, last)) - gap
+  if (room === null || totalWidth(widths) <= room || last < 1) return { widths, isStacked: false }
+  const remaining = room - totalWidth(widths.slice(0, last)) - gap
   if (remaining >= Math.min(minLastCellWidth, widths[last] ?? 0)) {
     widths[last] = remaining
     return { widths, isStacked: false }
@@ -72,29 +76,29 @@ function layout(natural: readonly number[], room: number | null): { widths: numb
     const beside = widths.slice(0, last)
     const widest = beside.indexOf(Math.max(...beside))
     const width = beside[widest] ?? 0
-    if (total(beside) <= room || width <= minColumnWidth) return { widths, isStacked: true }
+    if (totalWidth(beside) <= room || width <= minColumnWidth) return { widths, isStacked: true }
     widths[widest] = width - 1
   }
 }
 
-function total(widths: readonly number[]): number {
+function totalWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + gap * Math.max(0, widths.length - 1)
 }
 
 /** A cell as lines of at most this width. A longer word is broken between its characters. */
-function broken(cell: string, width: number): string[] {
+function breakCell(cell: string, width: number): string[] {
   if (displayWidth(cell) <= width) return [cell]
   const lines: string[] = []
   for (const word of cell.split(' ')) {
     const line = lines.at(-1)
     if (line !== undefined && displayWidth(line) + 1 + displayWidth(word) <= width)
       lines[lines.length - 1] = `${line} ${word}`
-    else lines.push(...pieces(word, width))
+    else lines.push(...splitWord(word, width))
   }
   return lines
 }
 
-function pieces(word: string, width: number): string[] {
+function splitWord(word: string, width: number): string[] {
   if (displayWidth(word) <= width) return [word]
   const result = ['']
   for (const { segment } of new Intl.Segmenter().segment(word)) {

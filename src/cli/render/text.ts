@@ -7,7 +7,7 @@ export { escapeText } from '../../text/escape.ts'
 export type { Paint, Style } from '../../text/print.ts'
 /** `2026-11-20 01:00 UTC`, in the zone of the reader. */
 export { formatDate, formatTime as formatInstant } from '../../text/time.ts'
-export { aligned, headed, roomIn } from './table.ts'
+export { alignColumns as aligned, renderTable as headed, roomIn } from './table.ts'
 
 /** Paints nothing: for output without colours. */
 export const plain: Paint = (_style, text) => text
@@ -71,13 +71,13 @@ export function age(seconds: number): string {
 }
 
 /** The beginning of a text from outside, so that others fit beside it. */
-export function short(text: string, maxSigns: number): string {
+export function shorten(text: string, maxSigns: number): string {
   const signs = [...text]
   return escapeText(signs.length > maxSigns ? `${signs.slice(0, maxSigns - 1).join('')}…` : text)
 }
 
 /** Words in lines of at most `width` characters, separated by commas. */
-export function listed(words: readonly string[], width: number): string[] {
+export function wrapWords(words: readonly string[], width: number): string[] {
   const lines: string[] = []
   for (const [at, word] of words.entries()) {
     const text = at === words.length - 1 ? word : `${word},`
@@ -92,7 +92,7 @@ export function listed(words: readonly string[], width: number): string[] {
 const continuationIndent = 2
 
 /** Breaks lines that are longer than `width` between words, and indents the rest like the line. Colours take no room. */
-export function wrapped(text: string, width: number): string {
+export function wrapLines(text: string, width: number): string {
   return text
     .split('\n')
     .map((line) => (displayWidth(line) > width ? wrappedLine(line, width) : line))

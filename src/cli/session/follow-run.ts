@@ -147,7 +147,8 @@ export async function followRun(
     const idleMs = lastProgress.idleMs(run)
     if (idleMs > maxIdleMs) {
       const { working, platform, delay } = await findWorkingRun(control, run)
-      if (lastProgress.idleMs(working) > waitSeconds * 1000) throw stalled(working, { platform, delay, waitSeconds })
+      if (lastProgress.idleMs(working) > waitSeconds * 1000)
+        throw stalledFailure(working, { platform, delay, waitSeconds })
     }
     await pause(idleMs > maxIdleMs ? slowPollMs : pollMs, undefined, { signal })
     run = await control.getRun({ params: { runId: run.id } })
@@ -177,21 +178,24 @@ async function findWorkingRun(control: Control, run: Run): Promise<WorkingRun> {
   const [connection] = connections
   const working = connection?.active ?? run
   if (connection?.blocked) {
-    throw new Failure('blocked', `${run.connection} is blocked: ${connection.blocked.reason}; ${remains(working)}`)
+    throw new Failure(
+      'blocked',
+      `${run.connection} is blocked: ${connection.blocked.reason}; ${remainingText(working)}`,
+    )
   }
   return { working, platform, delay: platformDelay }
 }
 
-function stalled(
+function stalledFailure(
   run: Run,
   { platform, delay, waitSeconds }: Omit<WorkingRun, 'working'> & { readonly waitSeconds: number },
 ): Failure {
   const why = delay === undefined ? '' : `: ${delay}`
-  const message = `the platform at ${platform} accepted nothing for ${pluralize(waitSeconds, 'second')}${why}; ${remains(run)}`
+  const message = `the platform at ${platform} accepted nothing for ${pluralize(waitSeconds, 'second')}${why}; ${remainingText(run)}`
   return new Failure('platform_unreachable', message)
 }
 
-function remains(run: Run): string {
+function remainingText(run: Run): string {
   return `${pluralize(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${shortId(run.id)}; the next start continues with it`
 }
 

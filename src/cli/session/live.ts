@@ -5,7 +5,7 @@ import { Failure } from '../../errors.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { openScreen, standardOutput } from '../../text/print.ts'
 import { formatClock } from '../../text/time.ts'
-import { type Paint, wrapped } from '../render/text.ts'
+import { type Paint, wrapLines } from '../render/text.ts'
 import type { Control } from './control-client.ts'
 import { controlOverSocket } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'
@@ -151,7 +151,7 @@ function createScreenView<T>({ config }: CommonOptions, live: Live<T>, quit: () 
       const shown = last
       screen.draw((columns) => {
         const body = shown === null ? '' : pasteable(live.render(shown, paint), { config })
-        return wrapped(`${state}\n\n${body}`, columns)
+        return wrapLines(`${state}\n\n${body}`, columns)
       })
     },
     [Symbol.dispose]: () => screen[Symbol.dispose](),

@@ -1,6 +1,6 @@
 import { jsonText } from '../../text/escape.ts'
 import { type Paint, type Printer, standardError, standardOutput } from '../../text/print.ts'
-import { wrapped } from '../render/text.ts'
+import { wrapLines } from '../render/text.ts'
 import { pasteable } from './hints.ts'
 
 /** Where the output of a command goes: its result to stdout, everything else to stderr. */
@@ -36,20 +36,20 @@ export function createOutput({ json = false, config }: OutputOptions): Output {
       if (json) standardOutput.print(jsonText(document))
       else {
         const text = pasteable(render(document, standardOutput.paint), { config })
-        standardOutput.print(`${fitting(text, standardOutput)}\n`)
+        standardOutput.print(`${fitToTerminal(text, standardOutput)}\n`)
       }
     },
     printPart: (text) => {
       if (!json) standardOutput.print(`${pasteable(text, { config })}\n`)
     },
     printMessage: (text) => {
-      standardError.print(`${fitting(pasteable(text, { config }), standardError)}\n`)
+      standardError.print(`${fitToTerminal(pasteable(text, { config }), standardError)}\n`)
     },
     paint: standardError.paint,
   }
 }
 
 /** A terminal breaks long lines inside of words; a file or a pipe gets whole lines. */
-function fitting(text: string, { columns }: Printer): string {
-  return columns === null ? text : wrapped(text, columns)
+function fitToTerminal(text: string, { columns }: Printer): string {
+  return columns === null ? text : wrapLines(text, columns)
 }

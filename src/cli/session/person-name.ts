@@ -30,7 +30,7 @@ const maxListed = 20
 export async function requirePerson(session: Session, text: string, options: Options): Promise<PersonKey> {
   const { only, ...matches } = await findMatches(session, text, options)
   if (only !== null) return only
-  if (matches.people.length > 0) throw several(session, { ...matches, ...options })
+  if (matches.people.length > 0) throw ambiguousFailure(session, { ...matches, ...options })
   const connection = requireConnection(options, session.config)
   if (!/[\s@]/.test(text.trim())) return { connection, identityId: text }
   throw new Failure('not_found', `nobody in ${connection} has the e-mail address or name "${text}"`)
@@ -50,7 +50,7 @@ export async function resolvePersonInSource(session: Session, text: string, opti
 export async function findPerson(session: Session, text: string, options: Options): Promise<PersonKey | null> {
   const { only, ...matches } = await findMatches(session, text, options)
   const isRefused = matches.isExact || (matches.people.length > 0 && /\s/.test(text.trim()))
-  if (only === null && isRefused) throw several(session, { ...matches, ...options })
+  if (only === null && isRefused) throw ambiguousFailure(session, { ...matches, ...options })
   return only
 }
 
@@ -146,7 +146,7 @@ function foldCase(text: string): string {
 type Listing = Omit<PersonMatches, 'only'> & { readonly showValues?: boolean }
 
 /** Names are shown on request and on a terminal; the failure itself holds keys. */
-function several({ output }: Session, listing: Listing): Failure {
+function ambiguousFailure({ output }: Session, listing: Listing): Failure {
   const { people, isWhole, showValues } = listing
   const message = whySeveral(listing)
   const listed = people.slice(0, maxListed)

@@ -85,7 +85,7 @@ export async function withSession(
     await using here = opened
     return await command({ config: complete, output, control: here.control, signal: stop.signal })
   } catch (error) {
-    return stopped(error, stop, output)
+    return reportStop(error, stop, output)
   }
 }
 
@@ -137,7 +137,7 @@ const noConnection = new Failure(
   'the configuration has no connection yet: create the first one with "rollcall init", or in the console of "rollcall serve"',
 )
 
-function stopped(error: unknown, stop: StopSignal, output: Output): number {
+function reportStop(error: unknown, stop: StopSignal, output: Output): number {
   const exit = stop.exit()
   if (exit === null) throw error
   output.printMessage('stopped; accepted changes stay, and the next start continues with them')

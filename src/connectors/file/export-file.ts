@@ -58,7 +58,7 @@ export async function* readBytes(file: ExportFile, signal: AbortSignal): AsyncGe
     yield buffer.subarray(0, bytesRead)
   }
   checkUnchanged(file, await handle.stat({ bigint: true }))
-  if (totalBytes !== file.bytes) throw changed(file)
+  if (totalBytes !== file.bytes) throw changedFailure(file)
 }
 
 /** The SHA-256 of the bytes of the file, as `sha256sum` writes it. */
@@ -129,10 +129,10 @@ function stateOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
 }
 
 function checkUnchanged(file: ExportFile, stats: BigIntStats): void {
-  if (stateOf(stats) !== file.version) throw changed(file)
+  if (stateOf(stats) !== file.version) throw changedFailure(file)
 }
 
-function changed({ name }: ExportFile): Failure {
+function changedFailure({ name }: ExportFile): Failure {
   return unreadable(
     `${name} changed while it was read`,
     'write an export under another name and rename it when it is complete',

@@ -82,7 +82,7 @@ export async function readList(source: HttpSource, input: HttpReadingInput): Pro
   const missingIsBlank = source.mode === 'snapshot' && source.missing !== 'keep' && !isEmpty
   const read = async (): Promise<Reading> => {
     let size = 0
-    const rows = measured(list.rows(input.signal), (slice) => {
+    const rows = withMeasure(list.rows(input.signal), (slice) => {
       size += cellBytes(slice)
     })
     const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, missingIsBlank }
@@ -102,7 +102,7 @@ function withCopy(reading: Reading, { reopen, copy }: SpooledCopy): Reading {
   return { ...reading, reopen, close: () => copy.disposeAsync() }
 }
 
-async function* measured(
+async function* withMeasure(
   slices: AsyncIterable<readonly SourceRow[]>,
   measure: (slice: readonly SourceRow[]) => void,
 ): AsyncGenerator<readonly SourceRow[]> {

@@ -37,7 +37,7 @@ type JsonText = {
  * same name twice, because readers disagree about which one is used. `name` names the text in failures.
  */
 export function readJson(bytes: Uint8Array, { name, sizeHelp = 'ask for smaller pages' }: JsonText): JsonValue {
-  const text = decoded(bytes, name)
+  const text = decodeUtf8(bytes, name)
   const { hasNumbers } = checkShape(text, { name, sizeHelp })
   try {
     // Without numbers, their texts need not be kept, which takes most of the time.
@@ -93,7 +93,7 @@ export function rowReader(headers: readonly string[]): (record: FlatRecord, orig
   }
 }
 
-function decoded(bytes: Uint8Array, name: string): string {
+function decodeUtf8(bytes: Uint8Array, name: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
@@ -150,7 +150,7 @@ type QuotedRange = {
 function checkName(text: string, { from, to, knownNames, name }: QuotedRange): void {
   if (!knownNames || !isFollowedByColon(text, to)) return
   const written = text.slice(from + 1, to)
-  const key = written.includes('\\') ? unescaped(written) : written
+  const key = written.includes('\\') ? unescapeJson(written) : written
   if (knownNames.has(key))
     throw unreadable(`${name}: an object names the same member twice, at character ${from + 1}`, 'check the sender')
   knownNames.add(key)
@@ -164,7 +164,7 @@ function isFollowedByColon(text: string, at: number): boolean {
   return false
 }
 
-function unescaped(written: string): string {
+function unescapeJson(written: string): string {
   try {
     return JSON.parse(`"${written}"`)
   } catch {

@@ -1,6 +1,6 @@
 import { ContainerClient, type StoragePipelineOptions, StorageSharedKeyCredential } from '@azure/storage-blob'
 import { withOptionalPackage } from '../../system/optional-package.ts'
-import { isMissing, isReplacedOrMissing, notContinued, objectFailure, replaced } from './failures.ts'
+import { isMissing, isReplacedOrMissing, notContinued, objectFailure, replacedFailure } from './failures.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import { nameOfKey, type ObjectStore, type StoredObject, type StoreOptions } from './store.ts'
 
@@ -47,7 +47,7 @@ export async function openAzure(source: ObjectStorageSource, options: StoreOptio
         if (readableStreamBody === undefined) throw new TypeError('the answer has no body')
         yield* readableStreamBody as AsyncIterable<Buffer>
       } catch (error) {
-        if (isReplacedOrMissing(error)) throw replaced(nameOfKey(key), server)
+        if (isReplacedOrMissing(error)) throw replacedFailure(nameOfKey(key), server)
         failure(`read ${key}`)(error)
       }
     },
@@ -59,7 +59,7 @@ export async function openAzure(source: ObjectStorageSource, options: StoreOptio
         signal.addEventListener('abort', () => copying.stopPolling(), { once: true })
         await copying.pollUntilDone()
       } catch (error) {
-        if (isReplacedOrMissing(error)) throw replaced(nameOfKey(key), server)
+        if (isReplacedOrMissing(error)) throw replacedFailure(nameOfKey(key), server)
         failure(`copy ${key} to ${to}`, true)(error)
       }
     },

@@ -5,7 +5,7 @@ import { unreachable, unreadable } from '../file/failures.ts'
 type FailedAction = { readonly action: string; readonly cause: unknown; readonly writes?: boolean }
 
 /** The failure for an object that was replaced or deleted since it was chosen. */
-export function replaced(name: string, server: string): Failure {
+export function replacedFailure(name: string, server: string): Failure {
   return unreachable(
     `${name} in ${server} was replaced or deleted while it was read`,
     'the next run reads what is there then; have an export written once, under a new name',

@@ -8,7 +8,14 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3'
-import { isMissing, isNotImplemented, isReplacedOrMissing, notContinued, objectFailure, replaced } from './failures.ts'
+import {
+  isMissing,
+  isNotImplemented,
+  isReplacedOrMissing,
+  notContinued,
+  objectFailure,
+  replacedFailure,
+} from './failures.ts'
 import type { ObjectStorageSource } from './settings.ts'
 import { nameOfKey, type ObjectStore, type StoredObject, type StoreOptions } from './store.ts'
 
@@ -94,11 +101,11 @@ export function bucketOverS3(
       try {
         const { Body, ETag, ContentRange } = await client.send(new GetObjectCommand(request), abort)
         // Not every server looks at If-Match, nor at Range.
-        if (ETag === undefined || quoted(ETag) !== etag) throw replaced(nameOfKey(key), server)
+        if (ETag === undefined || quoteEtag(ETag) !== etag) throw replacedFailure(nameOfKey(key), server)
         if (from > 0 && !ContentRange?.startsWith(`bytes ${from}-`)) throw notContinued(nameOfKey(key), server)
         yield* Body as AsyncIterable<Buffer>
       } catch (error) {
-        if (isReplacedOrMissing(error)) throw replaced(nameOfKey(key), server)
+        if (isReplacedOrMissing(error)) throw replacedFailure(nameOfKey(key), server)
         failure(`read ${key}`)(error)
       }
     },
@@ -112,7 +119,7 @@ export function bucketOverS3(
       try {
         await client.send(new CopyObjectCommand(request), abort)
       } catch (error) {
-        if (isReplacedOrMissing(error)) throw replaced(nameOfKey(key), server)
+        if (isReplacedOrMissing(error)) throw replacedFailure(nameOfKey(key), server)
         failure(`copy ${key} to ${to}`, true)(error)
       }
     },
@@ -163,10 +170,10 @@ type Head = { readonly Size?: number; readonly LastModified?: Date; readonly ETa
 function toStored(key: string | undefined, { Size, LastModified, ETag }: Head): StoredObject {
   if (key === undefined || Size === undefined || LastModified === undefined || ETag === undefined)
     throw new TypeError('the server does not state key, size, time and ETag of an object')
-  return { key, bytes: Size, modifiedAtMs: LastModified.getTime(), etag: quoted(ETag) }
+  return { key, bytes: Size, modifiedAtMs: LastModified.getTime(), etag: quoteEtag(ETag) }
 }
 
 /** Some servers leave out the quotes of an ETag in listings. */
-function quoted(etag: string): string {
+function quoteEtag(etag: string): string {
   return `"${etag.replaceAll('"', '')}"`
 }

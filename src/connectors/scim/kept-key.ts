@@ -48,7 +48,7 @@ export function keepKeyOfPatch(mapping: Mapping, { before, operations, patched }
   const omitted = omittedPaths(before, mentionedBy(operations)).filter(([name]) => name !== 'userName')
   const ofKey = pathsOfKey(mapping, before, omitted)
   if (isActiveNow && ofKey.length > 0) throw maybeAnother(ofKey)
-  return ofKey.reduce(without, patched)
+  return ofKey.reduce(withoutAttribute, patched)
 }
 
 /** Whether two states of a user have the same userName and the same name of a person, of which there has to be one. */
@@ -85,7 +85,7 @@ function pathsOfKey(mapping: Mapping, user: ScimResource, paths: readonly Attrib
   if (key === null) return []
   let rest = user
   return paths.filter((path) => {
-    const smaller = without(rest, path)
+    const smaller = withoutAttribute(rest, path)
     if (statedKey(mapping, smaller) !== key) return true
     rest = smaller
     return false
@@ -100,7 +100,9 @@ function omittedPaths(before: ScimResource, mentioned: ReadonlySet<string>): rea
         ? Object.keys(value).map((member) => [name, member] as const)
         : [[name]],
     )
-    .filter(([name, member]) => ![[name] as const, [name, member] as const].some((path) => mentioned.has(folded(path))))
+    .filter(
+      ([name, member]) => ![[name] as const, [name, member] as const].some((path) => mentioned.has(foldPath(path))),
+    )
 }
 
 function mentionedIn(body: ScimObject): ReadonlySet<string> {
@@ -110,25 +112,25 @@ function mentionedIn(body: ScimObject): ReadonlySet<string> {
 function mentionedBy(operations: readonly PatchOperation[]): ReadonlySet<string> {
   return new Set(
     operations.flatMap(({ target: { extension, name }, whole }) => [
-      folded(extension === null ? [name] : [extension, name]),
-      ...(whole === undefined ? [] : [folded([whole])]),
+      foldPath(extension === null ? [name] : [extension, name]),
+      ...(whole === undefined ? [] : [foldPath([whole])]),
     ]),
   )
 }
 
 /** The attributes that a member of a body mentions. An extension that is null mentions all of its own. */
 function mentionedPaths(name: string, value: ScimObject[string]): string[] {
-  if (!isExtensionName(name) || value === null) return [folded([name])]
+  if (!isExtensionName(name) || value === null) return [foldPath([name])]
   const members = isScimObject(value) ? Object.keys(value) : []
   const isCore = findSchema(name) === userSchema
-  return members.map((member) => folded(isCore ? [member] : [name, member]))
+  return members.map((member) => foldPath(isCore ? [member] : [name, member]))
 }
 
-function folded(path: AttributePath): string {
+function foldPath(path: AttributePath): string {
   return JSON.stringify(path.filter((part) => part !== undefined)).toLowerCase()
 }
 
-function without(resource: ScimResource, [name, member]: AttributePath): ScimResource {
+function withoutAttribute(resource: ScimResource, [name, member]: AttributePath): ScimResource {
   const { [name]: value, ...rest } = resource
   if (member === undefined || !isScimObject(value)) return rest
   const { [member]: _removed, ...others } = value

@@ -56,7 +56,7 @@ export function patchResource(
 ): ScimResource {
   let patched: ScimResource = resource
   for (const operation of operations)
-    for (const one of resolved(kind, patched, operation)) patched = applyOperation(patched, one)
+    for (const one of resolveOperation(kind, patched, operation)) patched = applyOperation(patched, one)
   return withoutFormerManager(resource, readResource(kind, patched))
 }
 
@@ -116,7 +116,7 @@ function wholeExtension(schema: string): PatchTarget {
 }
 
 /** The operations that an operation means for this resource: Okta's own extensions are named like attributes of others. */
-function resolved(kind: ScimKind, resource: ScimResource, operation: PatchOperation): PatchOperation[] {
+function resolveOperation(kind: ScimKind, resource: ScimResource, operation: PatchOperation): PatchOperation[] {
   const { verb, target, value, whole } = operation
   if (whole === undefined || target.extension === null) return [operation]
   const has = (urn: string) => spelledExtension(resource, urn) in resource
@@ -142,20 +142,20 @@ function applyOperation(resource: ScimResource, operation: PatchOperation): Scim
   const { extension: urn, name } = operation.target
   if (urn === null) {
     const spelled = isExtensionName(name) ? spelledExtension(resource, name) : name
-    return { ...resource, [spelled]: changed(resource[spelled] ?? null, operation) }
+    return { ...resource, [spelled]: changeValue(resource[spelled] ?? null, operation) }
   }
   const extension = spelledExtension(resource, urn)
   const holder = resource[extension]
   const members = isScimObject(holder) ? holder : {}
   // No schema says how the names of this extension are spelled: those that are there win.
   const known = Object.keys(members).find((one) => one.toLowerCase() === name.toLowerCase()) ?? name
-  return { ...resource, [extension]: { ...members, [known]: changed(members[known] ?? null, operation) } }
+  return { ...resource, [extension]: { ...members, [known]: changeValue(members[known] ?? null, operation) } }
 }
 
 /** The value of an attribute after an operation; null: not assigned. */
-function changed(before: ScimValue, { verb, target, value }: PatchOperation): ScimValue {
+function changeValue(before: ScimValue, { verb, target, value }: PatchOperation): ScimValue {
   const { attribute, filter, subAttribute: sub } = target
-  if (filter !== null) return changedMatches(before, { verb, target, filter, value })
+  if (filter !== null) return changeMatches(before, { verb, target, filter, value })
   if (sub !== null) {
     const stated = verb === 'remove' ? null : readSub(target, value)
     if (!Array.isArray(before) && attribute?.multiValued !== true) return withMember(before, sub, stated)
@@ -171,7 +171,7 @@ function changed(before: ScimValue, { verb, target, value }: PatchOperation): Sc
 
 type MatchedChange = PatchOperation & { readonly filter: Filter }
 
-function changedMatches(before: ScimValue, { verb, target, filter, value }: MatchedChange): ScimValue {
+function changeMatches(before: ScimValue, { verb, target, filter, value }: MatchedChange): ScimValue {
   const { attribute, subAttribute: sub } = target
   const values = valuesOf(before)
   const matches = matcher(filter)
@@ -180,12 +180,12 @@ function changedMatches(before: ScimValue, { verb, target, filter, value }: Matc
     return values.map((one) => (matches(one) ? withMember(one, sub, null) : one))
   }
   const stated = sub === null ? readElement(target, value) : { [sub]: readSub(target, value) }
-  if (values.some(matches)) return values.map((one) => (matches(one) ? merged(one, stated) : one))
+  if (values.some(matches)) return values.map((one) => (matches(one) ? mergeMembers(one, stated) : one))
   // An operation on a missing value creates it: Microsoft Entra replaces and adds values of a type that is not there yet.
   const traits = traitsOf(filter)
   if (traits === null || attribute?.multiValued === false)
     throw badRequest('noTarget', `no value of ${quoted(target.name)} passes the filter`)
-  return [...values, merged(traits, stated)]
+  return [...values, mergeMembers(traits, stated)]
 }
 
 function readElement({ attribute }: PatchTarget, value: ScimValue): ScimObject {
@@ -213,7 +213,7 @@ function withMember(value: ScimValue, name: string, member: ScimValue): ScimValu
   return member === null ? others : { ...others, [name]: member }
 }
 
-function merged(value: ScimValue, stated: ScimObject): ScimValue {
+function mergeMembers(value: ScimValue, stated: ScimObject): ScimValue {
   return { ...(isScimObject(value) ? value : {}), ...stated }
 }
 

@@ -58,7 +58,7 @@ export function toPerson(
   resource: ScimResource,
   { id, managerKey, groups }: RelatedFacts & { readonly id: string },
 ): ScimPerson {
-  const core = { ...filled(userSchema, primaryFirst(resource)), id, active: isActive(resource) }
+  const core = { ...fillAttributes(userSchema, primaryFirst(resource)), id, active: isActive(resource) }
   const whole = {
     ...core,
     ...(groups !== null && { groups: groups.join(', ') }),
@@ -85,7 +85,7 @@ export function requireKey(mapping: Mapping, { identityId }: ScimPerson): void {
 }
 
 /** The record of a person who is no longer active. */
-export function departed(record: ScimObject): ScimObject {
+export function asInactive(record: ScimObject): ScimObject {
   return { ...record, active: false }
 }
 
@@ -106,7 +106,7 @@ export function withKey(mapping: Mapping, record: ScimObject, key: string): Scim
 
 /** The key that the attributes of a user state; null if they state none. */
 export function statedKey(mapping: Mapping, resource: ScimResource): string | null {
-  const core = filled(userSchema, primaryFirst(resource))
+  const core = fillAttributes(userSchema, primaryFirst(resource))
   return keyOf(mapping, { ...core, [enterpriseSchema]: enterpriseOf(resource, undefined) })
 }
 
@@ -137,14 +137,14 @@ function lackingColumns({ mapping, inExpressions }: ColumnsRead, { cells, groups
 
 function enterpriseOf(resource: ScimResource, managerKey: string | null | undefined): ScimObject {
   const own = resource[enterpriseSchema]
-  const enterprise = filled(enterpriseSchema, isScimObject(own) ? own : {})
+  const enterprise = fillAttributes(enterpriseSchema, isScimObject(own) ? own : {})
   const { manager } = enterprise
   if (managerKey === undefined || !isScimObject(manager)) return enterprise
   return { ...enterprise, manager: { ...manager, value: managerKey } }
 }
 
 /** The stated attributes, and null for those with one value that are not assigned. */
-function filled(schema: string, stated: ScimObject): ScimObject {
+function fillAttributes(schema: string, stated: ScimObject): ScimObject {
   const single = (attributesOf(schema) ?? []).filter((one) => !one.multiValued && one.mutability !== 'readOnly')
   const assigned = single.map(({ name, subAttributes }): [string, ScimValue] => {
     const value = stated[name]

@@ -37,7 +37,7 @@ export async function download(
   const spooled = await openSpooled(spoolDir, identity)
   const checkUnchanged = (stats: RemoteStats | undefined) => {
     const isSame = stats && toRemoteFile('.', { ...stats, name: file.name }).version === file.version
-    if (!isSame) throw changed(file, session.server)
+    if (!isSame) throw changedFailure(file, session.server)
   }
   try {
     const handle = await session.open(file.path)
@@ -155,13 +155,13 @@ async function readBlock(
       position: position + filled,
       into: block.subarray(filled),
     })
-    if (bytesRead === 0) throw changed(file, session.server)
+    if (bytesRead === 0) throw changedFailure(file, session.server)
     filled += bytesRead
   }
   return block
 }
 
-function changed({ name }: RemoteFile, server: string) {
+function changedFailure({ name }: RemoteFile, server: string) {
   const problem = `${name} on ${server} changed while it was fetched`
   return unreadable(problem, 'upload an export under another name and rename it when it is complete')
 }

@@ -47,7 +47,7 @@ export function readEvents(
     const own = reason === undefined ? readItems(event, settings, now) : [brokenEvent(event, reason)]
     if (mayDefer && count > 0 && !fits(own, { items, headers, maxItems })) break
     for (const item of own)
-      items.push(items.length < maxItems ? addHeaders(headers, item) : broken(item, tooManyAtOnce(maxItems)))
+      items.push(items.length < maxItems ? addHeaders(headers, item) : brokenItem(item, tooManyAtOnce(maxItems)))
     count += 1
   }
   const deferred = new Set(inOrder.slice(count).map(({ id }) => id))
@@ -138,20 +138,20 @@ function sentAt({ signedAt, receivedAt }: StoredEvent): number {
   return Date.parse(signedAt ?? receivedAt)
 }
 
-function broken(item: Item, reason: string): Item {
+function brokenItem(item: Item, reason: string): Item {
   return { ...item, record: { cells: new Map(), ends: new Map(), groups: new Set(), fault: { path: null, reason } } }
 }
 
 function brokenEvent(event: StoredEvent, reason: string): Item {
   const nothing = { cells: new Map(), ends: new Map(), groups: new Set<string>() }
-  return broken({ event, line: 1, epochMs: sentAt(event), record: nothing }, reason)
+  return brokenItem({ event, line: 1, epochMs: sentAt(event), record: nothing }, reason)
 }
 
 /** Adds the paths of an item to the headers. Returns an item with a fault if they would become too many. */
 function addHeaders(headers: Set<string>, item: Item): Item {
   const fresh = [...item.record.cells.keys()].filter((path) => !headers.has(path))
   if (headers.size + fresh.length > maxPaths)
-    return broken(item, `the events that came with it have more than ${maxPaths} different paths`)
+    return brokenItem(item, `the events that came with it have more than ${maxPaths} different paths`)
   for (const path of fresh) headers.add(path)
   return item
 }

@@ -50,13 +50,13 @@ export function encodeSignature(bytes: Buffer, encoding: Encoding): string {
 export function decodeSignature(text: string, encoding: Encoding): Buffer | null {
   const bytes = Buffer.from(text, encoding === 'hexUpper' ? 'hex' : encoding)
   const written = encodeSignature(bytes, encoding)
-  return text === padded(written) || text === unpadded(written) ? bytes : null
+  return text === withPadding(written) || text === withoutPadding(written) ? bytes : null
 }
 
-function unpadded(text: string): string {
+function withoutPadding(text: string): string {
   return text.replace(/=+$/, '')
 }
 
-function padded(text: string): string {
+function withPadding(text: string): string {
   return text.padEnd(Math.ceil(text.length / 4) * 4, '=')
 }

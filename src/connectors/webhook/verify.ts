@@ -45,18 +45,18 @@ export function verifyWebhook({
 
   const content = signedContent(recipe, { id, timestamp: timestamp?.text ?? null, body })
   const fits = keys.map((key) => matches(key, { signatures, content, recipe }))
-  if (!fits.includes(true)) return unverified('bad-signature', mismatch(recipe))
+  if (!fits.includes(true)) return refusedRequest('bad-signature', mismatchText(recipe))
 
   if (timestamp === null) return { ok: true, id, timestamp: null }
   const aheadSeconds = (timestamp.epochMs - now.getTime()) / 1000
   const rule = `${toleranceSeconds} s are allowed`
   if (-aheadSeconds > toleranceSeconds)
-    return unverified(
+    return refusedRequest(
       'too-old',
       `the signature is ${Math.ceil(-aheadSeconds)} s old, ${rule}: it was sent late or again, or a clock is wrong`,
     )
   if (aheadSeconds > toleranceSeconds)
-    return unverified(
+    return refusedRequest(
       'too-new',
       `the signature is dated ${Math.ceil(aheadSeconds)} s ahead of this machine, ${rule}: a clock is wrong`,
     )
@@ -111,12 +111,12 @@ function digest(bytes: Uint8Array): Buffer {
   return createHash('sha256').update(bytes).digest()
 }
 
-function mismatch({ algorithm, signature: { header, prefix } }: WebhookRecipe): string {
+function mismatchText({ algorithm, signature: { header, prefix } }: WebhookRecipe): string {
   if (algorithm === 'token') return `the header ${header} holds another token`
   const beginning = prefix === '' ? '' : ` that begins with ${prefix}`
   return `no signature${beginning} in the header ${header} fits: the secret is another one, or something on the way changes the request`
 }
 
-function unverified(reason: RefusedRequest['reason'], message: string): RefusedRequest {
+function refusedRequest(reason: RefusedRequest['reason'], message: string): RefusedRequest {
   return { ok: false, reason, message }
 }

@@ -75,7 +75,7 @@ async function readEntries(zip: ZipFile, name: string): Promise<ReadonlyMap<stri
   try {
     for await (const entry of zip.eachEntry()) {
       const key = entry.fileName.toLowerCase()
-      if (entries.has(key)) throw ambiguous(name, 'two parts of the same name')
+      if (entries.has(key)) throw ambiguousFailure(name, 'two parts of the same name')
       entries.set(key, entry)
     }
   } catch (error) {
@@ -89,12 +89,12 @@ async function readEntries(zip: ZipFile, name: string): Promise<ReadonlyMap<stri
 function checkOverlaps(entries: readonly Entry[], name: string): void {
   let end = 0
   for (const entry of entries.toSorted((a, b) => a.relativeOffsetOfLocalHeader - b.relativeOffsetOfLocalHeader)) {
-    if (entry.relativeOffsetOfLocalHeader < end) throw ambiguous(name, 'parts that overlap')
+    if (entry.relativeOffsetOfLocalHeader < end) throw ambiguousFailure(name, 'parts that overlap')
     end = entry.relativeOffsetOfLocalHeader + localHeaderBytes + entry.fileNameLength + entry.compressedSize
   }
 }
 
-function ambiguous(name: string, fault: string): Failure {
+function ambiguousFailure(name: string, fault: string): Failure {
   return unreadable(`${name} is a damaged workbook with ${fault}`, 'have it sent again')
 }
 

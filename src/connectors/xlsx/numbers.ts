@@ -9,13 +9,13 @@ const preciseDigits = 15
 export function plainNumber(stored: string): string | null {
   const [match, sign = '', whole = '', fraction = '', exponent = '0'] = number.exec(stored) ?? []
   if (match === undefined || whole + fraction === '') return null
-  const exact = shifted(whole, fraction, Number(exponent))
-  const text = exact.includes('.') && countDigits(exact) > preciseDigits ? rounded(Number(stored)) : exact
+  const exact = shiftPoint(whole, fraction, Number(exponent))
+  const text = exact.includes('.') && countDigits(exact) > preciseDigits ? roundNumber(Number(stored)) : exact
   return sign === '-' && text !== '0' ? `-${text}` : text
 }
 
 /** The digits with the decimal point moved by the exponent; without zeros at the end of a fraction. */
-function shifted(whole: string, fraction: string, exponent: number): string {
+function shiftPoint(whole: string, fraction: string, exponent: number): string {
   const digits = whole + fraction
   const point = whole.length + exponent
   const padded = point <= 0 ? digits.padStart(digits.length - point + 1, '0') : digits.padEnd(point, '0')
@@ -27,10 +27,10 @@ function shifted(whole: string, fraction: string, exponent: number): string {
   return tail === '' ? shown : `${shown}.${tail}`
 }
 
-function rounded(value: number): string {
+function roundNumber(value: number): string {
   const [, , whole = '', fraction = '', exponent = '0'] =
     number.exec(Math.abs(value).toExponential(preciseDigits - 1)) ?? []
-  return shifted(whole, fraction, Number(exponent))
+  return shiftPoint(whole, fraction, Number(exponent))
 }
 
 function countDigits(text: string): number {

@@ -55,13 +55,13 @@ export async function* readXml(chunks: AsyncIterable<Buffer>, options: XmlOption
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let bytesWithoutEvent = 0
   for await (const chunk of chunks) {
-    parser.write(decoded(() => decoder.decode(chunk, { stream: true }), damaged))
+    parser.write(decodeOrThrow(() => decoder.decode(chunk, { stream: true }), damaged))
     bytesWithoutEvent = isEventSeen ? 0 : bytesWithoutEvent + chunk.length
     isEventSeen = false
     if (bytesWithoutEvent > maxBytesWithoutEvent) throw damaged()
     yield
   }
-  parser.write(decoded(() => decoder.decode(), damaged)).close()
+  parser.write(decodeOrThrow(() => decoder.decode(), damaged)).close()
 }
 
 /** Reads a small part to its end. */
@@ -81,7 +81,7 @@ function localName(name: string): string {
 }
 
 /** The text of some bytes. The error of the decoder is no cause: it may quote the text, which is about people. */
-function decoded(decode: () => string, damaged: () => Failure): string {
+function decodeOrThrow(decode: () => string, damaged: () => Failure): string {
   try {
     return decode()
   } catch {

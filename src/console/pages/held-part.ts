@@ -172,7 +172,7 @@ async function peopleChoice(run: Run, { control, caller }: PageContext, fields: 
   const query = { kind: 'leave', limit: maxTicks, values: seesValues(caller) } as const
   const isListed = leavers > 0 && leavers <= maxTicks
   const { data } = isListed ? await control.listChanges({ params: { runId: run.id }, query }) : { data: [] }
-  const picked = new Set(numbered(fields, 'person', maxTicks))
+  const picked = new Set(numberedFields(fields, 'person', maxTicks))
   return html`${
     data.length > 0 &&
     html`<details${picked.size > 0 && html` open`}><summary>Tick leavers one by one</summary>
@@ -276,7 +276,7 @@ function selectionIn(fields: Fields): PartSelection | null {
     .split(/[\n\r,]+/)
     .map((key) => key.trim())
     .filter((key) => key !== '')
-  const people = [...new Set([...numbered(fields, 'person', maxTicks), ...keys])]
+  const people = [...new Set([...numberedFields(fields, 'person', maxTicks), ...keys])]
   if (chosenKinds.length + groups.length + people.length === 0) return null
   return {
     ...(chosenKinds.length > 0 && { kinds: chosenKinds }),
@@ -299,9 +299,9 @@ function chosenFields(fields: Fields): Record<string, string> {
 
 /** The groups that are ticked, as many as the page lists. */
 function groupsIn(fields: Fields): string[] {
-  return [...new Set(numbered(fields, 'group', maxTickedGroups + maxGroups))]
+  return [...new Set(numberedFields(fields, 'group', maxTickedGroups + maxGroups))]
 }
 
-function numbered(fields: Fields, name: string, most: number): string[] {
+function numberedFields(fields: Fields, name: string, most: number): string[] {
   return Array.from({ length: most }, (_, at) => fields(`${name}-${at}`)).filter((value) => value !== '')
 }

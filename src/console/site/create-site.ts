@@ -86,13 +86,16 @@ function addFile(routes: Routes, path: string, show: Show<Download | null>): voi
     const file = await show(contextOf(routes, request, { visitor, isFresh: true }), fieldsOf(request))
     if (file === null) throw refuse('NotFound', 'There is no such file.')
     const { content } = file
-    return sendDownload(reply, Buffer.isBuffer(content) ? file : { ...file, content: reported(routes, path, content) })
+    return sendDownload(
+      reply,
+      Buffer.isBuffer(content) ? file : { ...file, content: reportErrorsOf(routes, path, content) },
+    )
   })
   routes.app.get(path, handler)
 }
 
 /** A stream whose error is reported: the response has begun, so its reader only sees that it breaks off. */
-function reported({ unexpected }: Routes, path: string, content: Readable): Readable {
+function reportErrorsOf({ unexpected }: Routes, path: string, content: Readable): Readable {
   async function* pieces() {
     try {
       yield* content

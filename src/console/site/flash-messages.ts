@@ -22,20 +22,20 @@ export function createFlashMessages({ isSecure }: { readonly isSecure: boolean }
   return {
     set(reply, { formToken }, sentence) {
       const text = Buffer.from(sentence.slice(0, maxLength)).toString('base64url')
-      reply.setCookie(cookie, `${text}.${signed(text, formToken)}`, { ...options, maxAge: maxAgeSeconds })
+      reply.setCookie(cookie, `${text}.${signText(text, formToken)}`, { ...options, maxAge: maxAgeSeconds })
     },
     take(request, reply, { formToken }) {
       const value = request.cookies[cookie]
       if (value === undefined) return null
       reply.clearCookie(cookie, options)
       const [text = '', signature = ''] = value.split('.')
-      const [received, known] = [Buffer.from(signature), Buffer.from(signed(text, formToken))]
+      const [received, known] = [Buffer.from(signature), Buffer.from(signText(text, formToken))]
       if (received.length !== known.length || !timingSafeEqual(received, known)) return null
       return Buffer.from(text, 'base64url').toString()
     },
   }
 }
 
-function signed(text: string, formToken: string): string {
+function signText(text: string, formToken: string): string {
   return createHmac('sha256', formToken).update(`done ${text}`).digest('base64url')
 }

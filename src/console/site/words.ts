@@ -72,7 +72,7 @@ export function kindBadge(kind: Kind): Html {
 
 /** `2 leavers, 3 joiners`: the kinds that are not zero; null if all are. */
 export function countsText(counts: Counts | null): string | null {
-  const changes = planned(counts).map(({ count, one, many }) => pluralize(count, one, many))
+  const changes = plannedKinds(counts).map(({ count, one, many }) => pluralize(count, one, many))
   return changes.length === 0 ? null : changes.join(', ')
 }
 
@@ -85,12 +85,14 @@ const listFormat = new Intl.ListFormat('en-GB')
 
 /** `separates 2 people and adds 3 people`: the effect of a plan on the platform, by kind. */
 export function effectsText(counts: Counts | null): string {
-  return listFormat.format(planned(counts).map(({ count, does }) => `${does} ${pluralize(count, 'person', 'people')}`))
+  return listFormat.format(
+    plannedKinds(counts).map(({ count, does }) => `${does} ${pluralize(count, 'person', 'people')}`),
+  )
 }
 
 /** One figure for each kind of change in the plan. `employed`: the number of employed people, for the note on leavers. */
 export function kindFigures(counts: Counts | null, employed: number | null = null) {
-  return planned(counts).map(({ kind, title, tone, count }) => ({
+  return plannedKinds(counts).map(({ kind, title, tone, count }) => ({
     name: title,
     value: number(count),
     note: kind === 'leave' && employed ? `of ${number(employed)} employed now` : null,
@@ -98,7 +100,7 @@ export function kindFigures(counts: Counts | null, employed: number | null = nul
   }))
 }
 
-function planned(counts: Counts | null) {
+function plannedKinds(counts: Counts | null) {
   return kinds.map((one) => ({ ...one, count: counts?.[one.kind] ?? 0 })).filter(({ count }) => count > 0)
 }
 

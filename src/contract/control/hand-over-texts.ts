@@ -17,7 +17,7 @@ export function groupTitle({ kind, column, count, cells = [] }: TitleInput): str
   if (column === null) return counted(count, nouns[kind].row)
   const [only] = cells
   const isOnly = only !== undefined && only.count === count
-  const quoted = !isOnly ? '' : only.cell.trim() === '' ? ' that are empty' : ` "${shortened(only.cell)}"`
+  const quoted = !isOnly ? '' : only.cell.trim() === '' ? ' that are empty' : ` "${shortenCell(only.cell)}"`
   return `${counted(count, nouns[kind].cell)}${quoted} in ${column}`
 }
 
@@ -35,7 +35,7 @@ export function blocksText({ blocks }: Pick<HandOverRow, 'blocks'>, kind: HandOv
   return (kind === 'event' ? eventBlocks : handOverBlocks)[blocks]
 }
 
-function shortened(cell: string): string {
+function shortenCell(cell: string): string {
   return cell.length > maxQuoted ? `${cell.slice(0, maxQuoted)}…` : cell
 }
 

@@ -1,6 +1,6 @@
 import { alertKinds } from './kinds.ts'
 import type { Answer, Content, PostedRequest } from './posted.ts'
-import { shortened } from './text.ts'
+import { shorten } from './text.ts'
 
 const path = '/v2/alerts'
 /** Maximum number of characters that Opsgenie takes in each field. */
@@ -19,7 +19,7 @@ export function createRequest(content: Content): PostedRequest {
       alias: alert?.id ?? notice.id,
       ...textsIn(content),
       source: 'Rollcall',
-      entity: shortened(alert?.connection ?? 'rollcall', maxEntity),
+      entity: shorten(alert?.connection ?? 'rollcall', maxEntity),
       priority: urgency === null ? 'P5' : urgency === 'page' ? 'P2' : 'P3',
       tags: ['rollcall', alert?.kind ?? 'test'],
       ...(alert !== null && { details: detailsOf(alert) }),
@@ -46,8 +46,8 @@ export function updateRequests(content: Content): PostedRequest[] {
 
 function textsIn({ subject, lines, link }: Content) {
   return {
-    message: shortened(subject, maxMessage),
-    description: shortened([...lines, ...(link === null ? [] : [link])].join('\n'), maxDescription),
+    message: shorten(subject, maxMessage),
+    description: shorten([...lines, ...(link === null ? [] : [link])].join('\n'), maxDescription),
   }
 }
 
@@ -63,7 +63,7 @@ function alertPath({ alert, notice }: Pick<Content, 'alert' | 'notice'>, part: s
 export function closeRequest({ notice, alert, lines }: Content): PostedRequest {
   return {
     path: alertPath({ alert, notice }, 'close'),
-    body: { source: 'Rollcall', note: shortened(lines[0] ?? '', maxNote) },
+    body: { source: 'Rollcall', note: shorten(lines[0] ?? '', maxNote) },
     acceptsMissing: true,
   }
 }

@@ -1,6 +1,6 @@
 import { alertKinds } from './kinds.ts'
 import type { Answer, Content, PostedRequest } from './posted.ts'
-import { shortened } from './text.ts'
+import { shorten } from './text.ts'
 
 const path = '/v2/enqueue'
 /** Maximum number of characters that PagerDuty takes in a summary. */
@@ -18,7 +18,7 @@ export function triggerEvent({ notice, alert, subject, lines, link, key }: Conte
       client: 'Rollcall',
       ...(link !== null && { client_url: link, links: [{ href: link, text: 'Open in Rollcall' }] }),
       payload: {
-        summary: shortened(alert === null ? subject : `${subject}: ${lines[1]}`, maxSummary),
+        summary: shorten(alert === null ? subject : `${subject}: ${lines[1]}`, maxSummary),
         source: alert?.connection ?? 'rollcall',
         severity: urgency === null ? 'info' : urgency === 'page' ? 'critical' : 'warning',
         timestamp: notice.now.toISOString(),

@@ -6,7 +6,7 @@ const errorName = /^[a-z][a-z0-9_]{1,59}$/
 /** The document that is posted. `text` is what notifications show; blocks are the message itself. */
 export function slackMessage({ subject, lines, link }: NoticeText): object {
   return {
-    text: escaped([subject, ...lines].join('\n')),
+    text: escapeSlack([subject, ...lines].join('\n')),
     mrkdwn: false,
     link_names: false,
     unfurl_links: false,
@@ -22,11 +22,11 @@ function blocksOf({ subject, lines, link }: NoticeText): object[] {
     { type: 'section', text: { type: 'plain_text', text: withoutMentions(text), emoji: false } },
     ...(link === null
       ? []
-      : [{ type: 'section', text: { type: 'mrkdwn', text: `<${escaped(link.replaceAll('|', '%7C'))}>` } }]),
+      : [{ type: 'section', text: { type: 'mrkdwn', text: `<${escapeSlack(link.replaceAll('|', '%7C'))}>` } }]),
   ]
 }
 
-function escaped(text: string): string {
+function escapeSlack(text: string): string {
   return withoutMentions(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 

@@ -92,7 +92,7 @@ function detailLines(change: AlertChange, maxReasonLength: number): string[] {
   const { command } = alertKinds[alert.kind]
   return [
     stateLine(change),
-    shortened(alert.reason, maxReasonLength + 1),
+    shorten(alert.reason, maxReasonLength + 1),
     ...countLine(alert),
     ...(isOver(change) ? [] : [`If nobody acts: ${textsOf(alert).consequence}`]),
     `See: ${command(alert)}`,
@@ -118,7 +118,7 @@ function countLine({ people, leavers }: Alert): string[] {
 }
 
 /** The text, or its beginning with an ellipsis, in at most this many characters. */
-export function shortened(text: string, maxLength: number): string {
+export function shorten(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
   // Half of a sign is no text.
   return `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`

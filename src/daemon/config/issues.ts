@@ -73,13 +73,16 @@ function didYouMean(key: string, settings: readonly string[]): string {
 
 function settingsAt(schema: SettingsSchema, path: Path): readonly string[] {
   const parents = path.reduce(
-    (schemas: readonly SettingsSchema[], name) => schemas.flatMap((parent) => below(parent, name)),
+    (schemas: readonly SettingsSchema[], name) => schemas.flatMap((parent) => membersNamed(parent, name)),
     alternatives(schema),
   )
   return [...new Set(parents.flatMap(({ properties }) => Object.keys(properties ?? {})))]
 }
 
-function below({ properties, additionalProperties }: SettingsSchema, name: PropertyKey): readonly SettingsSchema[] {
+function membersNamed(
+  { properties, additionalProperties }: SettingsSchema,
+  name: PropertyKey,
+): readonly SettingsSchema[] {
   const member = properties?.[String(name)] ?? additionalProperties
   return typeof member === 'object' ? alternatives(member) : []
 }

@@ -16,7 +16,7 @@ export function settingsSchema(): SettingsSchema {
 
 /** The JSON Schema of the configuration file, for editors. What a recipe may give is not required of a source with a preset. */
 export function jsonSchema(): SettingsSchema {
-  return changeSource(settingsSchema(), relaxed)
+  return changeSource(settingsSchema(), relaxSource)
 }
 
 /** What a JSON Schema says about settings; all that is used of one here. */
@@ -50,7 +50,7 @@ function withParameters(source: SettingsSchema): SettingsSchema {
   return { ...source, properties: { ...source.properties, parameters: parameters as SettingsSchema } }
 }
 
-function relaxed({ required = [], ...source }: SettingsSchema): SettingsSchema {
+function relaxSource({ required = [], ...source }: SettingsSchema): SettingsSchema {
   const { oneOf: _, ...partial } = withoutRequired(source)
   return { ...partial, anyOf: [{ required: ['preset'] }, { required }] }
 }

@@ -16,12 +16,12 @@ const maxDays = 366
 /** Handlers of the operations about paused connections, which read nothing new by themselves. */
 export const pauseHandlers: Handlers<typeof pauseOperations, PauseContext & WithActor> = {
   async getPause(ctx, { params: { connection } }) {
-    known(ctx, connection)
+    requireConnection(ctx, connection)
     return { status: 200, body: await stateOf(ctx, connection) }
   },
 
   async pauseConnection({ actor: { by }, ...ctx }, { params: { connection }, body: { until, reason } }) {
-    known(ctx, connection)
+    requireConnection(ctx, connection)
     refuseLinked(ctx, connection)
     const now = ctx.sync.now()
     const end = until === undefined ? null : endAt(until, zoneOf(ctx, connection), now)
@@ -36,7 +36,7 @@ export const pauseHandlers: Handlers<typeof pauseOperations, PauseContext & With
   },
 
   async resumeConnection({ actor: { by }, ...ctx }, { params: { connection } }) {
-    known(ctx, connection)
+    requireConnection(ctx, connection)
     const now = ctx.sync.now()
     await ctx.sync.store.db.transaction().execute(async (tx) => {
       if (!(await endPause(tx, { connection, now })))
@@ -58,7 +58,7 @@ async function stateOf({ sync }: PauseContext, connection: string): Promise<Paus
   return { connection, paused: pause && pauseView(pause) }
 }
 
-function known({ sync }: PauseContext, connection: string): void {
+function requireConnection({ sync }: PauseContext, connection: string): void {
   if (!sync.connections.has(connection))
     throw new Failure('not_found', `there is no connection "${connection}" in the configuration`)
 }

@@ -10,7 +10,7 @@ const keptMs = 1000
 
 /** Serves the probes: whether the process is alive, and whether it can do its work. */
 export function serveProbes(app: FastifyInstance, checks: Checks): void {
-  const looks = Object.entries(checks).map(([name, check]) => [name, remembered(() => outcome(check))] as const)
+  const looks = Object.entries(checks).map(([name, check]) => [name, rememberResult(() => outcome(check))] as const)
   app.get('/healthz', { config: { anyHost: true } }, async () => ({ status: 'ok' }))
   app.get('/readyz', { config: { anyHost: true } }, async (_request, reply) => {
     const results = await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))
@@ -44,7 +44,7 @@ function textsOf(error: unknown): string[] {
   return error instanceof Error ? [error.message, errorCode(error) ?? '', ...textsOf(error.cause)] : []
 }
 
-function remembered(look: () => Promise<string>): () => Promise<string> {
+function rememberResult(look: () => Promise<string>): () => Promise<string> {
   let last: { readonly state: Promise<string>; readonly atMs: number } | null = null
   return () => {
     if (last === null || performance.now() - last.atMs > keptMs) last = { state: look(), atMs: performance.now() }

@@ -35,7 +35,7 @@ export async function handOverMail(
     text: `${lines.join('\n')}\n`,
     date: new Date(list.madeAt),
     messageId,
-    attachments: attachment === 'none' ? [] : [await attached(list, attachment)],
+    attachments: attachment === 'none' ? [] : [await attachmentOf(list, attachment)],
   }
 }
 
@@ -61,7 +61,7 @@ function groupLines(group: HandOverGroup, valuesInBody: boolean): string[] {
   ]
 }
 
-async function attached(list: HandOver, format: Exclude<HandOverMails['attachment'], 'none'>) {
+async function attachmentOf(list: HandOver, format: Exclude<HandOverMails['attachment'], 'none'>) {
   const { name, type, content } = await handOverFile(list, format)
   return { filename: name, contentType: type, content }
 }

@@ -18,7 +18,7 @@ export async function backUp(db: Db, { file, by, now }: BackupRequest): Promise<
   if (!isAbsolute(file)) throw new Failure('usage', `name the whole path of the backup, not "${file}"`)
   await refuseExisting(file)
   const written = await writing(file, async (draft) => {
-    const size = await writeBackup(into(draft), (take) => dumpStore(db, { version, now }, take))
+    const size = await writeBackup(streamInto(draft), (take) => dumpStore(db, { version, now }, take))
     await draft.sync()
     const { size: bytes } = await draft.stat()
     return { ...size, bytes }
@@ -30,7 +30,7 @@ export async function backUp(db: Db, { file, by, now }: BackupRequest): Promise<
 }
 
 /** A stream into a file that stays open. */
-function into(draft: FileHandle): Writable {
+function streamInto(draft: FileHandle): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
       draft.writeFile(chunk).then(() => done(), done)

@@ -39,12 +39,12 @@ export async function readWhole<Entry>(
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof WalkInterrupted)) throw error
-    throw unexpected(platform, outcomeOf(platform, error.answer))
+    throw unexpectedFailure(platform, outcomeOf(platform, error.answer))
   }
 }
 
 /** The failure for an answer after which the probe cannot continue. */
-export function unexpected({ baseUrl }: Platform, outcome: Exclude<AnswerClass, Stop>): Failure {
+export function unexpectedFailure({ baseUrl }: Platform, outcome: Exclude<AnswerClass, Stop>): Failure {
   return new Failure('contract_differs', `${baseUrl} ${answerText(outcome)}`)
 }
 

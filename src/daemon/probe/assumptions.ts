@@ -59,7 +59,7 @@ export const assumptions: readonly Assumption[] = [
     name: 'the list holds everybody who was sent',
     otherwise: 'verification, "resync --verify" and the recovery after a crash miss people',
     async look(probe) {
-      await listed(probe)
+      await requireListed(probe)
       return 'the person is listed'
     },
   },
@@ -73,8 +73,8 @@ export const assumptions: readonly Assumption[] = [
     otherwise: 'a change of one field may blank others: use "resync --full" after it',
     async look(probe) {
       await sendPerson(probe, { identityId: key, jobTitle: 'Changed' })
-      const { firstName, jobTitle } = await listed(probe)
-      const observed = `the name is ${quoted(firstName)}, the changed title ${quoted(jobTitle)}`
+      const { firstName, jobTitle } = await requireListed(probe)
+      const observed = `the name is ${quoteValue(firstName)}, the changed title ${quoteValue(jobTitle)}`
       if (firstName !== person.firstName || jobTitle !== 'Changed') throw new Differs(observed)
       return observed
     },
@@ -120,7 +120,7 @@ export const assumptions: readonly Assumption[] = [
     otherwise: '"rollcall retract --undo" does not work',
     async look(probe) {
       const result = await sendPerson(probe, person)
-      await listed(probe)
+      await requireListed(probe)
       return `the result is ${result}, and the person is listed`
     },
   },
@@ -149,9 +149,9 @@ async function seeOrder(probe: Probe): Promise<string> {
 
 async function seeKey(probe: Probe): Promise<string> {
   const outcome = await readPerson(probe)
-  const keyText = `the key ${quoted(key)}`
+  const keyText = `the key ${quoteValue(key)}`
   if (outcome.kind !== 'done') throw new Differs(`${keyText}: the platform ${answerText(outcome)}`)
-  if (outcome.body.identityId !== key) throw new Differs(`${keyText} finds ${quoted(outcome.body.identityId)}`)
+  if (outcome.body.identityId !== key) throw new Differs(`${keyText} finds ${quoteValue(outcome.body.identityId)}`)
   return `${keyText} finds the person`
 }
 
@@ -160,7 +160,7 @@ type DateCheck = { readonly sent: string | null; readonly held: string | null }
 
 async function seeDate(probe: Probe, { sent, held }: DateCheck): Promise<string> {
   await sendPerson(probe, { identityId: key, separatedAt: sent })
-  const { separatedAt } = await listed(probe)
+  const { separatedAt } = await requireListed(probe)
   const observed = `after ${sent?.slice(0, 10) ?? 'null'} the platform holds ${separatedAt?.slice(0, 10) ?? 'none'}`
   if (!isSameDate(separatedAt, held)) throw new Differs(observed)
   return observed
@@ -173,8 +173,8 @@ async function seeUpdate(probe: Probe): Promise<string> {
     client.updateHrisUserIdentity({ params, body: { jobTitle: 'Updated' } }),
   )
   if (outcome.kind !== 'done') throw new Differs(`the platform ${answerText(outcome)}`)
-  const { jobTitle } = await listed(probe)
-  if (jobTitle !== 'Updated') throw new Differs(`answered ${outcome.status}, and the title is ${quoted(jobTitle)}`)
+  const { jobTitle } = await requireListed(probe)
+  if (jobTitle !== 'Updated') throw new Differs(`answered ${outcome.status}, and the title is ${quoteValue(jobTitle)}`)
   return `answered ${outcome.status}, and the record is changed`
 }
 
@@ -203,7 +203,7 @@ async function sendPerson(probe: Probe, record: IdentityRecord): Promise<number>
     throw new Differs(`one record is answered with ${results.length} results`)
   const { statusCode, data, error } = result
   if (statusCode >= 300) throw new Differs(`the result is ${statusCode}: ${error?.message ?? 'no reason given'}`)
-  if (data && data.identityId !== key) throw new Differs(`the result is about ${quoted(data.identityId)}`)
+  if (data && data.identityId !== key) throw new Differs(`the result is about ${quoteValue(data.identityId)}`)
   return statusCode
 }
 
@@ -216,7 +216,7 @@ async function send(probe: Probe, body: readonly IdentityRecord[]) {
   return outcome.body
 }
 
-async function listed(probe: Probe): Promise<Identity> {
+async function requireListed(probe: Probe): Promise<Identity> {
   const entry = await find(probe)
   if (entry === null) throw new Differs('the person is not listed')
   return entry
@@ -227,6 +227,6 @@ async function find(probe: Probe): Promise<Identity | null> {
   return people.find(({ identityId }) => identityId === key) ?? null
 }
 
-function quoted(value: string | null): string {
+function quoteValue(value: string | null): string {
   return value === null ? 'null' : `"${value}"`
 }

@@ -12,28 +12,28 @@ export type CheckResult = {
 }
 
 /** Runs a test that returns a description of what it found. A thrown failure becomes a failed result. */
-export async function tested(name: string, test: () => Promise<string>): Promise<CheckResult> {
+export async function runTest(name: string, test: () => Promise<string>): Promise<CheckResult> {
   try {
-    return passed(name, await test())
+    return passedResult(name, await test())
   } catch (error) {
     const failure = error instanceof Failure ? error : databaseFailure(error)
-    if (failure !== null) return failed(name, failure)
+    if (failure !== null) return failedResult(name, failure)
     throw error
   }
 }
 
 /** A result that passed. */
-export function passed(name: string, message: string, level: CheckResult['level'] = 'ok'): CheckResult {
+export function passedResult(name: string, message: string, level: CheckResult['level'] = 'ok'): CheckResult {
   return { name, message, code: null, level }
 }
 
 /** A result that asks an operator to look. */
-export function warned(name: string, text: string): CheckResult {
+export function warningResult(name: string, text: string): CheckResult {
   return { name, message: `warning: ${text}`, code: null, level: 'warning' }
 }
 
 /** A result that failed. */
-export function failed(name: string, { message, code }: Failure): CheckResult {
+export function failedResult(name: string, { message, code }: Failure): CheckResult {
   return { name, message, code, level: 'failed' }
 }
 

@@ -3,7 +3,7 @@ import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { Failure } from '../../errors.ts'
 import { walk } from '../../http/client/walk.ts'
 import type { PlatformClient } from '../../sync/context/context.ts'
-import { change, type ProbeContext, read, readWhole, unexpected } from './asking.ts'
+import { change, type ProbeContext, read, readWhole, unexpectedFailure } from './asking.ts'
 
 /** The name of a probe's connection on the platform. */
 export const probeName = 'Rollcall probe'
@@ -35,7 +35,7 @@ function isOfProbe({ clientAlias, description: text, providerTypes }: CustomConn
 export async function createProbeConnection(asking: ProbeContext): Promise<number> {
   const body = { name: probeName, description, providerTypes: ['HRIS' as const] }
   const outcome = await change(asking, (client) => client.createCustomConnection({ body }))
-  if (outcome.kind !== 'done') throw unexpected(asking.platform, outcome)
+  if (outcome.kind !== 'done') throw unexpectedFailure(asking.platform, outcome)
   return outcome.body.id
 }
 
@@ -43,7 +43,7 @@ export async function createProbeConnection(asking: ProbeContext): Promise<numbe
 export async function removeProbeConnections(asking: ProbeContext, ids: readonly number[]): Promise<void> {
   for (const connectionId of ids) {
     const outcome = await change(asking, (client) => client.deleteCustomConnection({ params: { connectionId } }))
-    if (outcome.kind !== 'done' && outcome.kind !== 'missing') throw unexpected(asking.platform, outcome)
+    if (outcome.kind !== 'done' && outcome.kind !== 'missing') throw unexpectedFailure(asking.platform, outcome)
   }
   for (const connectionId of ids) {
     const outcome = await read(asking, (client, options) =>

@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import type { Platform } from '../../sync/context/context.ts'
 import type { ProbeContext } from './asking.ts'
 import { type Assumption, assumptions, Differs, type Probe } from './assumptions.ts'
-import { type CheckResult, failed, passed, tested, warned } from './check-result.ts'
+import { type CheckResult, failedResult, passedResult, runTest, warningResult } from './check-result.ts'
 import { testPermissions } from './key-permissions.ts'
 import { createProbeConnection, findProbeConnections, removeProbeConnections } from './probe-connection.ts'
 
@@ -27,7 +27,7 @@ export async function* probePlatform(
 ): AsyncGenerator<CheckResult, void, undefined> {
   const asking = { platform, signal }
   const leftovers: number[] = []
-  const prepared = await tested(name, async () => {
+  const prepared = await runTest(name, async () => {
     await requirePermissions(asking)
     leftovers.push(...(await findProbeConnections(asking)))
     return `${platform.baseUrl} allows what the probe needs`
@@ -35,7 +35,7 @@ export async function* probePlatform(
   yield prepared
   if (prepared.level === 'failed') return
   if (!(await agrees(leftovers))) {
-    yield passed(name, 'nothing was tried, and nothing was changed')
+    yield passedResult(name, 'nothing was tried, and nothing was changed')
     return
   }
   yield* onOwnConnection(asking, leftovers)
@@ -62,7 +62,7 @@ async function* onOwnConnection(
     stop = error
   } finally {
     // Also reached if the caller stops reading the results.
-    removed = await tested(name, () => removeAll(asking.platform))
+    removed = await runTest(name, () => removeAll(asking.platform))
   }
   yield removed
   if (stop !== null) throw stop
@@ -73,7 +73,7 @@ async function* removeLeftovers(
   leftovers: readonly number[],
 ): AsyncGenerator<CheckResult, boolean, undefined> {
   if (leftovers.length === 0) return true
-  const result = await tested(name, async () => {
+  const result = await runTest(name, async () => {
     await removeProbeConnections(asking, leftovers)
     return `removed what an earlier probe left behind: connection ${leftovers.join(', ')}`
   })
@@ -98,7 +98,7 @@ async function removeAll(platform: Platform): Promise<string> {
 
 async function* tryAssumptions(asking: ProbeContext): AsyncGenerator<CheckResult, void, undefined> {
   let connectionId = 0
-  const made = await tested(name, async () => {
+  const made = await runTest(name, async () => {
     connectionId = await createProbeConnection(asking)
     return `made connection ${connectionId}`
   })
@@ -114,11 +114,11 @@ async function* tryAssumptions(asking: ProbeContext): AsyncGenerator<CheckResult
 
 async function tryOne(probe: Probe, { name: assumed, otherwise, isOptional, look }: Assumption): Promise<CheckResult> {
   try {
-    return passed(assumed, await look(probe))
+    return passedResult(assumed, await look(probe))
   } catch (error) {
-    if (error instanceof Failure) return failed(assumed, error)
+    if (error instanceof Failure) return failedResult(assumed, error)
     if (!(error instanceof Differs)) throw error
-    if (isOptional) return warned(assumed, `no: ${error.message}. ${otherwise}`)
-    return failed(assumed, new Failure('contract_differs', `no: ${error.message}. So ${otherwise}`))
+    if (isOptional) return warningResult(assumed, `no: ${error.message}. ${otherwise}`)
+    return failedResult(assumed, new Failure('contract_differs', `no: ${error.message}. So ${otherwise}`))
   }
 }

@@ -42,7 +42,7 @@ export type FirstScims = {
 
 /** `requirePackages`: throws a failure if what serves SCIM is not installed. */
 export function openFirstScims(parts: VisitParts & { readonly requirePackages: () => Promise<unknown> }): FirstScims {
-  async function drafted({ name: target, timeZone }: ScimRequest) {
+  async function draftConnection({ name: target, timeZone }: ScimRequest) {
     await parts.requirePackages()
     const { config, env } = parts
     const name = toConnectionName(target)
@@ -55,13 +55,13 @@ export function openFirstScims(parts: VisitParts & { readonly requirePackages: (
   return {
     async plan(request) {
       const { config, tryKey, signal } = parts
-      const { before: _before, connection, address, ...draft } = await drafted(request)
+      const { before: _before, connection, address, ...draft } = await draftConnection(request)
       const key = await firstKey(config, { tryKey, entered: undefined, signal })
       return { ...draft, connection: connection.name, address, addressHelp: addressHelp(address), key }
     },
     async connect(request) {
       return await parts.inTurn(async () => {
-        const { address, ...draft } = await drafted(request)
+        const { address, ...draft } = await draftConnection(request)
         const { name } = draft.connection
         let token = ''
         await writeFirstConnection(parts, draft, {

@@ -100,7 +100,7 @@ export function openFirstVisits(parts: VisitParts & { readonly uploads: Uploads 
     visits.drop(id)
     await uploads.drop(id)
   }
-  async function drafted(id: string, { principal, answers, settings }: VisitRequest): Promise<ConfigurationDraft> {
+  async function draftOfVisit(id: string, { principal, answers, settings }: VisitRequest): Promise<ConfigurationDraft> {
     refuseSecond()
     const sample = find(id, principal)
     return await draft(parts, { sample, proposal: await proposalFor(sample, answers), settings })
@@ -130,7 +130,7 @@ export function openFirstVisits(parts: VisitParts & { readonly uploads: Uploads 
       return { sample, proposal: await proposalFor(sample, answers) }
     },
     async plan(id, request) {
-      const { sample, connection, ...rest } = await drafted(id, request)
+      const { sample, connection, ...rest } = await draftOfVisit(id, request)
       const { preview, end } = await sample.plan({ connection, ...rest }, request)
       const key = await firstKey(config, { tryKey: parts.tryKey, entered: undefined, signal })
       const { digest, text, shown, makesFolder, secrets } = rest
@@ -140,7 +140,7 @@ export function openFirstVisits(parts: VisitParts & { readonly uploads: Uploads 
     },
     async connect(id, request) {
       return await parts.inTurn(async () => {
-        const connected = await connectNow(parts, await drafted(id, request), request)
+        const connected = await connectNow(parts, await draftOfVisit(id, request), request)
         await drop(id)
         parts.takeUp?.()
         return connected

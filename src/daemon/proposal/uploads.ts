@@ -124,7 +124,7 @@ async function write(path: string, bytes: AsyncIterable<Uint8Array>, mostBytes: 
         'TooLarge',
         `the export is larger than ${mostBytes / mebibyte} MiB: pack it with zip or gzip, or let "rollcall init" read it where it is`,
       )
-    await file.writeFile(chunk).catch((error: unknown) => Promise.reject(unwritten(error)))
+    await file.writeFile(chunk).catch((error: unknown) => Promise.reject(writeFailure(error)))
   }
 }
 
@@ -138,7 +138,7 @@ async function* arrivingOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
-function unwritten(error: unknown): unknown {
+function writeFailure(error: unknown): unknown {
   const code = errorCode(error)
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return error
   return refuse('Unavailable', 'the disk of the data folder is full: make room, and upload the export again')

@@ -33,7 +33,7 @@ export function openVisitStore<T>({ limits, noun, signal: stopping }: StoreOptio
     clearTimeout(kept.get(id)?.timer)
     kept.delete(id)
   }
-  function taken(): number {
+  function countPrincipals(): number {
     return new Set([...[...kept.values()].map(({ principal }) => principal), ...reading.keys()]).size
   }
   async function readAlone<R>({ principal, left }: Visitor, read: (signal: AbortSignal) => Promise<R>): Promise<R> {
@@ -58,7 +58,7 @@ export function openVisitStore<T>({ limits, noun, signal: stopping }: StoreOptio
     async fill(visitor, read) {
       const { principal } = visitor
       for (const [id, other] of kept) if (other.principal === principal) drop(id)
-      if (!reading.has(principal) && taken() >= limits.maxUploads) throw tooMany(noun)
+      if (!reading.has(principal) && countPrincipals() >= limits.maxUploads) throw tooMany(noun)
       const id = randomUUID()
       return await readAlone(visitor, async (signal) => {
         const value = await read(id, signal)

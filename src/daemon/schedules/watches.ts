@@ -23,7 +23,7 @@ export async function startWatches(sync: SyncContext, { pauseMs = retryMs } = {}
     }
   }
 
-  function failed(connection: string, error: unknown): void {
+  function reportFailure(connection: string, error: unknown): void {
     const { message, type } = describeError(error)
     sync.events.sourceWatchFailed({ connection, reason: message ?? type })
   }
@@ -31,9 +31,9 @@ export async function startWatches(sync: SyncContext, { pauseMs = retryMs } = {}
   for (const { name, feeds } of sync.connections.values()) {
     const watch = await feeds.source?.connector.watch?.({
       onArrival: () => {
-        request(name).catch((error: unknown) => failed(name, error))
+        request(name).catch((error: unknown) => reportFailure(name, error))
       },
-      onError: (error) => failed(name, error),
+      onError: (error) => reportFailure(name, error),
     })
     if (watch) starting.use(watch)
   }

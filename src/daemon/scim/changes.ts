@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ScimError } from '../../connectors/scim/errors.ts'
-import { departed, managerOf, managerPath, type ScimPerson, toPerson, withKey } from '../../connectors/scim/person.ts'
+import { asInactive, managerOf, managerPath, type ScimPerson, toPerson, withKey } from '../../connectors/scim/person.ts'
 import type { ScimObject, ScimResource } from '../../connectors/scim/resource.ts'
 import type { ScimSource } from '../../connectors/scim/settings.ts'
 import type { Mapping } from '../../identity/mapping/mapping.ts'
@@ -153,7 +153,7 @@ async function departureOf(change: ScimChange, before: StoredResource): Promise<
   if (other !== null) return other
   if (!(await mayBeEmployed(change, { id, identityId, before }))) return null
   const keyed = withKey(change.feed.mapping, record, identityId)
-  if (keyed !== null) return departed(keyed)
+  if (keyed !== null) return asInactive(keyed)
   throw new ScimError(
     503,
     'the key of people was mapped otherwise when this user was stored: its operator has to map it as before',

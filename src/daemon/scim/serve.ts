@@ -114,13 +114,13 @@ function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: ScimContext)
   anyPath(scope)
   const served = { scope, feed, serving, noteClock: clockWatch(feed, serving) }
 
-  reading(served, '/ServiceProviderConfig', async ({ request }) => ok(serviceProviderConfig(request.base)))
+  routeReading(served, '/ServiceProviderConfig', async ({ request }) => ok(serviceProviderConfig(request.base)))
   discovery(served, 'ResourceTypes', resourceTypes)
   discovery(served, 'Schemas', schemas)
   for (const kind of ['User', 'Group'] as const) {
     const path = `/${kind}s`
-    reading(served, path, ({ request, parameters }) => readList(ctx, feed, { kind, parameters, request }))
-    reading(served, `${path}/:id`, ({ request, id }) => readOne(ctx, feed, { kind, id, request }))
+    routeReading(served, path, ({ request, parameters }) => readList(ctx, feed, { kind, parameters, request }))
+    routeReading(served, `${path}/:id`, ({ request, id }) => readOne(ctx, feed, { kind, id, request }))
   }
   const changes: Readonly<
     Record<'Users' | 'Groups', readonly [typeof createUser, typeof replaceUser, typeof patchUser, typeof deleteUser]>
@@ -129,14 +129,14 @@ function serveFeed(scope: FastifyInstance, feed: ScimFeed, serving: ScimContext)
     Groups: [createGroup, replaceGroup, patchGroup, deleteGroup],
   }
   for (const [path, [create, replace, patch, remove]] of Object.entries(changes)) {
-    changing(served, ['POST', `/${path}`], ({ request, body }) => create(ctx, feed, { body: body(), request }))
-    changing(served, ['PUT', `/${path}/:id`], ({ request, id, body }) =>
+    routeChange(served, ['POST', `/${path}`], ({ request, body }) => create(ctx, feed, { body: body(), request }))
+    routeChange(served, ['PUT', `/${path}/:id`], ({ request, id, body }) =>
       replace(ctx, feed, { id, body: body(), request }),
     )
-    changing(served, ['PATCH', `/${path}/:id`], ({ request, id, body }) =>
+    routeChange(served, ['PATCH', `/${path}/:id`], ({ request, id, body }) =>
       patch(ctx, feed, { id, body: body(), request }),
     )
-    changing(served, ['DELETE', `/${path}/:id`], ({ request, id }) => remove(ctx, feed, { id, request }))
+    routeChange(served, ['DELETE', `/${path}/:id`], ({ request, id }) => remove(ctx, feed, { id, request }))
   }
 }
 
@@ -160,7 +160,7 @@ function clockWatch({ connection }: ScimFeed, { events }: Pick<ScimContext, 'eve
   }
 }
 
-function reading({ scope, feed, serving }: ScimScope, url: string, handler: Handler): void {
+function routeReading({ scope, feed, serving }: ScimScope, url: string, handler: Handler): void {
   scope.get(url, { config: { anyHost: true } }, async (request, reply) =>
     send(reply, await handler(inputOf(request, feed, serving))),
   )
@@ -172,18 +172,18 @@ function discovery(
   name: string,
   documents: (base: string) => readonly (object & { readonly id: string })[],
 ): void {
-  reading(served, `/${name}`, async ({ request }) => {
+  routeReading(served, `/${name}`, async ({ request }) => {
     const resources = documents(request.base)
     return ok(listResponse({ resources, total: resources.length, startIndex: 1 }))
   })
-  reading(served, `/${name}/:id`, async ({ request, id }) => {
+  routeReading(served, `/${name}/:id`, async ({ request, id }) => {
     const document = documents(request.base).find((one) => one.id === id)
     if (document === undefined) throw new ScimError(404, 'there is no such document')
     return ok(document)
   })
 }
 
-function changing(
+function routeChange(
   { scope, feed, serving, noteClock }: ScimScope,
   [method, url]: readonly ['POST' | 'PUT' | 'PATCH' | 'DELETE', string],
   handler: (input: RequestInput) => Promise<ChangeAnswer>,

@@ -104,7 +104,7 @@ async function receive(receiver: Receiver, feed: Feed, request: IncomingRequest)
     if (error instanceof Refusal) throw error
     if (!(error instanceof Failure)) receiver.events.unexpected({ during: 'webhooks', error })
     else receiver.events.webhookFailed({ connection: feed.connection, reason: error.message })
-    throw unavailable()
+    throw unavailableRefusal()
   }
 }
 
@@ -115,16 +115,17 @@ async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: I
   const { toleranceSeconds } = settings
   // Verified also for unknown names, so that every answer takes the same time.
   const verified = verifyWebhook({ recipe, secrets: await feed.secrets(), headers, body, now, toleranceSeconds })
-  if (connection === unknown) throw refused('unknown name', refuse('NotFound', 'there is no webhook of this name'))
+  if (connection === unknown) throw countRefusal('unknown name', refuse('NotFound', 'there is no webhook of this name'))
   // Senders test the address with exactly this body, unsigned. It is answered and never stored.
   if (isPing(recipe, body)) return { ping: true }
-  if (!verified.ok) throw refused(verified.message, refuse('Unauthorized', 'the request is not signed as it must be'))
+  if (!verified.ok)
+    throw countRefusal(verified.message, refuse('Unauthorized', 'the request is not signed as it must be'))
 
   const value = readValue(body)
   const { id, key } = deduplicationKey({ settings, verified, body, value })
   using reservation = receiver.capacity.reserve(connection, settings.inboxLimit)
-  if (reservation === null) throw refused('the inbox is full', full())
-  const receipt = await stored({
+  if (reservation === null) throw countRefusal('the inbox is full', full())
+  const receipt = await storeEvent({
     connection,
     key,
     eventId: id === null || unprintable.test(id) ? null : id,
@@ -136,7 +137,7 @@ async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: I
   if (receipt === 'stored') reservation.added()
   return { received: id ?? key, ...(receipt === 'seen before' && { duplicate: true }) }
 
-  function refused(reason: string, refusal: Refusal): Refusal {
+  function countRefusal(reason: string, refusal: Refusal): Refusal {
     receiver.refusals.count({ subject: connection, reason, sender })
     return refusal
   }
@@ -146,16 +147,16 @@ async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: I
       return readJson(bytes, { name: 'the body' })
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      throw refused(error.message, refuse('MalformedBody', error.message))
+      throw countRefusal(error.message, refuse('MalformedBody', error.message))
     }
   }
 
-  async function stored(event: NewEvent): Promise<Receipt> {
+  async function storeEvent(event: NewEvent): Promise<Receipt> {
     try {
       return await receiver.batches.add(event)
     } catch {
       // The batch has reported the reason.
-      throw unavailable()
+      throw unavailableRefusal()
     }
   }
 }
@@ -200,7 +201,7 @@ function remembered<T>(read: () => Promise<T>, keptMs: number): () => Promise<T>
   }
 }
 
-function unavailable(): Refusal {
+function unavailableRefusal(): Refusal {
   const headers = { 'retry-after': retryAfterSeconds }
   return new Refusal(503, 'the event could not be stored; send it again', { headers })
 }

@@ -73,7 +73,7 @@ function connectionLines(week: ConnectionWeek, time: Time): string[] {
     `  Changes: ${pluralize(joiners, 'joiner')}, ${changed} changed, ${pluralize(leavers, 'leaver')}`,
     `  Departures: ${departuresText(week)}`,
     ...heldLines(week, time),
-    `  Open alerts: ${alerts.length === 0 ? 'none' : listed(alerts)}`,
+    `  Open alerts: ${alerts.length === 0 ? 'none' : joinTexts(alerts)}`,
     ...(open.length === 0 ? [] : [`  Open: ${open.join('; ')}`]),
   ]
 }
@@ -83,7 +83,7 @@ function readText({ readings, failed }: ConnectionWeek, time: Time): string {
   if (readings === null) return `without a schedule of its own${failures}`
   const { due, missed } = readings
   const made = `${due - missed.length} of ${pluralize(due, 'time')}`
-  return `${made}${missed.length === 0 ? '' : `; not at ${listed(missed.map(time))}`}${failures}`
+  return `${made}${missed.length === 0 ? '' : `; not at ${joinTexts(missed.map(time))}`}${failures}`
 }
 
 function departuresText({ acknowledged, unacknowledged }: ConnectionWeek): string {
@@ -107,7 +107,7 @@ function decision(state: string): string {
   return state === 'rejected' ? state : 'approved'
 }
 
-function listed(texts: readonly string[]): string {
+function joinTexts(texts: readonly string[]): string {
   const shown = texts.slice(0, maxListed).join(', ')
   return texts.length > maxListed ? `${shown} and ${texts.length - maxListed} more` : shown
 }

@@ -68,7 +68,7 @@ async function trySend(context: WeeklyContext, { claim, slot, signal }: Attempt)
   try {
     const channel = mailChannel({ mails, alerts })
     const week = await readWeek(db, {
-      connections: chosen(context),
+      connections: chosenConnections(context),
       connectionsWithoutTwoPeople: context.connectionsWithoutTwoPeople,
       ...period,
     })
@@ -95,7 +95,7 @@ function periodStart(before: string, slot: Slot, timeZone: string): Date {
   return new Date(slot.startsAt.getTime() - Math.min(silenceMs, maxPeriodMs))
 }
 
-function chosen({ mails, connections }: WeeklyContext): WeekQuery['connections'] {
+function chosenConnections({ mails, connections }: WeeklyContext): WeekQuery['connections'] {
   const { connections: names } = mails
   return names === null ? connections : new Map([...connections].filter(([name]) => names.includes(name)))
 }

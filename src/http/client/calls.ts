@@ -24,7 +24,7 @@ export function localCalls<T extends OperationTable, Ctx>(
   return callsFrom(table, async (name, input, operation) => {
     // The table's type relates each handler to its operation. The loop loses this relation.
     const handler: (context: Ctx, input: never) => Promise<Reply> = handlers[name]
-    const { body } = await handler(context, parsed(operation, input))
+    const { body } = await handler(context, parseInput(operation, input))
     return body
   })
 }
@@ -41,7 +41,7 @@ export function callsFrom<T extends OperationTable>(
   return Object.fromEntries(members) as Calls<T>
 }
 
-function parsed(operation: Operation, input: Readonly<Record<string, unknown>>): never {
+function parseInput(operation: Operation, input: Readonly<Record<string, unknown>>): never {
   const parts = (['params', 'query', 'body'] as const).flatMap((part) => {
     const schema = operation[part]
     if (!schema) return []

@@ -6,7 +6,7 @@ import type { Answer, AnyAnswer } from './answer.ts'
 import { lazyAgent } from './lazy-agent.ts'
 import { readAnswer } from './read-answer.ts'
 import { provenServers } from './tls.ts'
-import { type EndCauses, noticeSending, type Progress, stoppedReading, unreachable } from './unreachable.ts'
+import { type EndCauses, noticeSending, type Progress, stoppedReading, unreachableAnswer } from './unreachable.ts'
 
 /** A function for each operation of a table. None throws because of the network or the server. */
 export type Client<T extends OperationTable> = {
@@ -57,11 +57,14 @@ export function createClient<T extends OperationTable>(table: T, options: Client
   const own = lazyAgent({ connect: { timeout: connectTimeoutMs, ...provenServers } })
   const dispatcher =
     typeof configured === 'function' ? configured : configured ? async () => configured : own.dispatcher
-  const calls = Object.entries(table).map(([name, operation]) => [name, watched(name, operation, dispatcher, options)])
+  const calls = Object.entries(table).map(([name, operation]) => [
+    name,
+    callWithAround(name, operation, dispatcher, options),
+  ])
   return Object.fromEntries(calls) as Client<T>
 }
 
-function watched(name: string, operation: Operation, dispatcher: LazyDispatcher, options: ClientOptions): Call {
+function callWithAround(name: string, operation: Operation, dispatcher: LazyDispatcher, options: ClientOptions): Call {
   const call = caller(operation, dispatcher, options)
   const { around } = options
   if (around === undefined) return call
@@ -85,7 +88,7 @@ function caller(operation: Operation, dispatcher: LazyDispatcher, options: Clien
       const response = await unlessAborted(stop, responding)
       return await readAnswer(operation, response, { maxBytes, stopped: (error) => stoppedReading(error, ending) })
     } catch (error) {
-      return unreachable(error, progress, ending)
+      return unreachableAnswer(error, progress, ending)
     }
   }
 }

@@ -29,23 +29,23 @@ export async function readAnswer(operation: Operation, response: Response, optio
   const { statusCode: status, headers } = response
   const success = operation.success[status]
   const body = await readBody(response, options)
-  if (success === undefined && !operation.errors.includes(status)) return undeclared(response, body)
+  if (success === undefined && !operation.errors.includes(status)) return undeclaredAnswer(response, body)
   if (success === null) return { status, headers }
   if ('status' in body) return body
-  if ('fault' in body) return unreadable(response, body.fault)
+  if ('fault' in body) return unreadableAnswer(response, body.fault)
   if (success === undefined) return listedError(response, body.text)
   const parsed = parseJson(success, body.text)
-  return 'fault' in parsed ? unreadable(response, parsed.fault) : { status, body: parsed.data, headers }
+  return 'fault' in parsed ? unreadableAnswer(response, parsed.fault) : { status, body: parsed.data, headers }
 }
 
 function listedError(response: Response, text: string): AnyAnswer {
   const parsed = parseJson(ErrorBody, text)
-  if ('fault' in parsed) return unreadable(response, parsed.fault)
+  if ('fault' in parsed) return unreadableAnswer(response, parsed.fault)
   return { status: response.statusCode, error: answerError(parsed.data), headers: response.headers }
 }
 
 // The status alone determines the meaning of an undeclared response. Its body is optional.
-function undeclared({ statusCode, headers }: Response, body: Body): AnyAnswer {
+function undeclaredAnswer({ statusCode, headers }: Response, body: Body): AnyAnswer {
   const parsed = 'text' in body ? parseJson(ErrorBody, body.text) : { fault: 'no body' }
   const error =
     'data' in parsed
@@ -54,7 +54,7 @@ function undeclared({ statusCode, headers }: Response, body: Body): AnyAnswer {
   return { status: 'undeclared', httpStatus: statusCode, error, retryAfterMs: retryAfterMs(headers) }
 }
 
-function unreadable({ statusCode, headers }: Response, fault: string): Unreadable {
+function unreadableAnswer({ statusCode, headers }: Response, fault: string): Unreadable {
   const mediaType = String(headers['content-type'] ?? 'none').slice(0, shownMediaTypeLength)
   return { status: 'unreadable', httpStatus: statusCode, reason: `${fault} (content type: ${mediaType})` }
 }

@@ -56,7 +56,7 @@ export function noticeSending(progress: Progress): Dispatcher.DispatcherComposeI
 }
 
 /** The answer for a request that failed below HTTP. Rethrows errors about a request that cannot be written. */
-export function unreachable(error: unknown, { sent }: Progress, ending: EndCauses): Unreachable {
+export function unreachableAnswer(error: unknown, { sent }: Progress, ending: EndCauses): Unreachable {
   const code = codeOrName(error)
   if (code === 'UND_ERR_INVALID_ARG') throw error
   const reason = reasonOf(code, sent, ending)
@@ -68,7 +68,7 @@ export function unreachable(error: unknown, { sent }: Progress, ending: EndCause
 
 /** The answer if the caller or the timeout stopped the reading of a body; null if the server or the network did. */
 export function stoppedReading(error: unknown, ending: EndCauses): Unreachable | null {
-  const answer = unreachable(error, { sent: true }, ending)
+  const answer = unreachableAnswer(error, { sent: true }, ending)
   return answer.reason === 'aborted' || answer.reason === 'timeout' ? answer : null
 }
 

@@ -72,7 +72,8 @@ function withObjects({ shape }: z.ZodObject, texts: Texts): Texts {
  */
 function withListNames({ shape }: z.ZodObject, texts: Texts): Texts {
   const lists = Object.keys(shape).filter((name) => expectsList(shape[name]))
-  const nameOf = (received: string) => lists.find((name) => bare(name) === received.replace(/\[\d*\]$/, '')) ?? received
+  const nameOf = (received: string) =>
+    lists.find((name) => withoutBrackets(name) === received.replace(/\[\d*\]$/, '')) ?? received
   const named = new Map<string, Texts[string]>()
   for (const [received, text] of Object.entries(texts)) {
     const name = nameOf(received)
@@ -86,20 +87,20 @@ function withListNames({ shape }: z.ZodObject, texts: Texts): Texts {
 function misspelledName({ shape }: z.ZodObject, texts: Texts): string | null {
   const names = Object.keys(shape)
   for (const received of Object.keys(texts)) {
-    const meant = names.find((name) => likened(name) === likened(received))
+    const meant = names.find((name) => comparedName(name) === comparedName(received))
     if (meant !== undefined && !names.includes(received)) return `${meant}: must be spelled so, and not in another way`
   }
   return null
 }
 
 /** The form in which spellings of a name are compared: `expand[x]`, `Expand` and `expand.0` all mean `expand[]`. */
-function likened(name: string): string {
+function comparedName(name: string): string {
   return name
     .replace(/[[.].*$/s, '')
     .replaceAll(/[\s_-]/g, '')
     .toLowerCase()
 }
 
-function bare(name: string): string {
+function withoutBrackets(name: string): string {
   return name.replace(/\[\]$/, '')
 }

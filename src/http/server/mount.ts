@@ -69,7 +69,7 @@ function serve<Ctx>(
       const admitted = contexts.get(request)
       if (admitted === undefined) throw new Error(`${name} was reached without authorization`)
       const answer = () => handler(admitted.ctx, readInput(operation, request))
-      return send(reply, validateResponses ? await checked(name, operation, answer) : await answer())
+      return send(reply, validateResponses ? await checkReply(name, operation, answer) : await answer())
     },
     onResponse: async (request, reply) => {
       request.log.debug(
@@ -86,7 +86,7 @@ function askForKey(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('www-authenticate', challenge)
 }
 
-async function checked(name: string, operation: Operation, answer: () => Promise<Reply>): Promise<Reply> {
+async function checkReply(name: string, operation: Operation, answer: () => Promise<Reply>): Promise<Reply> {
   const reply = await answer().catch((error: unknown) => {
     if (error instanceof Refusal && !operation.errors.includes(error.status)) {
       throw new Error(`${name} refused with ${error.status}, which the operation does not list`, { cause: error })

@@ -24,10 +24,10 @@ function leadsTo(pattern: readonly string[], path: readonly string[]): boolean {
 
 function segmentsOf(url: string): string[] {
   const [path = ''] = url.split(/[?#]/, 1)
-  return path.split('/').map(decoded)
+  return path.split('/').map(decodeSegment)
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {

@@ -115,9 +115,9 @@ function bookOf(people: readonly StatedPerson[]): Book {
   const byKey = new Map<string, StatedPerson[]>()
   const byEmail = new Map<string, StatedPerson[]>()
   for (const person of people) {
-    const keys = [person.identityId, ...person.laterKeys].map(folded)
+    const keys = [person.identityId, ...person.laterKeys].map(foldText)
     for (const key of new Set(keys)) byKey.getOrInsertComputed(key, () => []).push(person)
-    for (const email of new Set(person.emails.map(folded))) byEmail.getOrInsertComputed(email, () => []).push(person)
+    for (const email of new Set(person.emails.map(foldText))) byEmail.getOrInsertComputed(email, () => []).push(person)
   }
   return {
     byKey,
@@ -160,7 +160,7 @@ function ownersOf(account: Account, book: Book): Owners {
  * login. Keys with one work address may be of one person, or a shop shares it.
  */
 function ownersByAddress(account: Account, mailed: readonly StatedPerson[]): Owners {
-  const login = folded(account.login ?? '')
+  const login = foldText(account.login ?? '')
   const named = mailed.filter((person) => haveOneName([person, account]))
   const deciding = named.length > 0 ? named : mailed.filter((person) => workEmailOf(person) === login)
   if (deciding.length === 0) return { owners: mailed, isDisputed: false }
@@ -172,20 +172,20 @@ function ownersByAddress(account: Account, mailed: readonly StatedPerson[]): Own
 
 /** The people with its number as one of their keys. Readers of HR's keys may lower their case. */
 function keyedOf({ employeeNumber }: Account, { byKey }: Book): readonly StatedPerson[] {
-  return (employeeNumber !== null && byKey.get(folded(employeeNumber))) || []
+  return (employeeNumber !== null && byKey.get(foldText(employeeNumber))) || []
 }
 
 /** The people with its login or first address as their work address; without any, those with any of its addresses, as relatives share one. */
 function mailedOf({ login, emails }: Account, { byWorkEmail, byEmail }: Book): StatedPerson[] {
-  const own = [login ?? '', emails[0] ?? ''].map(folded).filter((address) => address !== '')
+  const own = [login ?? '', emails[0] ?? ''].map(foldText).filter((address) => address !== '')
   const working = own.flatMap((address) => byWorkEmail.get(address) ?? [])
   if (working.length > 0) return [...new Set(working)]
-  const addresses = [...own, ...emails.map(folded)]
+  const addresses = [...own, ...emails.map(foldText)]
   return [...new Set(addresses.flatMap((address) => byEmail.get(address) ?? []))]
 }
 
 function workEmailOf({ emails }: StatedPerson): string {
-  return folded(emails[0] ?? '')
+  return foldText(emails[0] ?? '')
 }
 
 function haveOneName(people: readonly Pick<StatedPerson, 'firstName' | 'lastName'>[]): boolean {
@@ -260,7 +260,7 @@ function findMissing({ people, holders, at }: MissingInput): AccountFinding[] {
 }
 
 /** The form in which numbers and addresses are compared. */
-export function folded(value: string): string {
+export function foldText(value: string): string {
   return value.trim().toLowerCase()
 }
 

@@ -33,20 +33,20 @@ export function verdictsAfterPart(verdicts: readonly Verdict[], remainder: Remai
 function afterPart(verdict: Verdict, remainder: Remainder): Verdict {
   const { name } = verdict
   const limit = peopleLimits.find((one) => one === name)
-  if (limit !== undefined) return recounted(verdict, verdict.actual - remainder.part[limit])
+  if (limit !== undefined) return recount(verdict, verdict.actual - remainder.part[limit])
   if (name === 'fieldChanges' || name === 'blanks') return fieldsOfRest(verdict, name, remainder)
   if (verdict.ok) return verdict
   if (name === 'rekeyed') return rekeyed(remainder)
-  if (name === 'retractions') return recounted(verdict, remainder.kinds.retract ?? 0)
+  if (name === 'retractions') return recount(verdict, remainder.kinds.retract ?? 0)
   if (namedAll.has(name))
-    return recounted(verdict, (verdict.people ?? []).filter((key) => remainder.people.has(key)).length)
+    return recount(verdict, (verdict.people ?? []).filter((key) => remainder.people.has(key)).length)
   return verdict
 }
 
 /** The reason of a verdict begins with what it counts. */
 const leadingCount = /^\d+/
 
-function recounted(verdict: Verdict, count: number): Verdict {
+function recount(verdict: Verdict, count: number): Verdict {
   const { name, limit, reason } = verdict
   const actual = Math.max(0, count)
   if (actual === verdict.actual) return verdict

@@ -278,19 +278,19 @@ function shrunk({ size }: GuardFacts, { count, share }: Limit): Verdict[] {
     checkLimit(
       'shrinkRows',
       { count, share },
-      { actual: lost(rows), base: rows.before, text: `rows ${limitDefinitions.shrink.verdictText}` },
+      { actual: lostCount(rows), base: rows.before, text: `rows ${limitDefinitions.shrink.verdictText}` },
     ),
     checkLimit(
       'shrinkBytes',
       { count: bytesOfRows, share },
-      { actual: lost(bytes), base: bytes.before, text: `bytes of cells ${limitDefinitions.shrink.verdictText}` },
+      { actual: lostCount(bytes), base: bytes.before, text: `bytes of cells ${limitDefinitions.shrink.verdictText}` },
     ),
   ]
 }
 
 const nothing: Shrink = { before: 0, now: 0 }
 
-function lost({ before, now }: Shrink): number {
+function lostCount({ before, now }: Shrink): number {
   return Math.max(0, before - now)
 }
 

@@ -52,7 +52,7 @@ export function withTaints(verdicts: readonly Verdict[]): Verdict[] {
 }
 
 /** Those of these kinds of change that no verdict puts in doubt. */
-export function untainted(verdicts: readonly Verdict[], kinds: readonly ChangeKind[]): ChangeKind[] {
+export function withoutTainted(verdicts: readonly Verdict[], kinds: readonly ChangeKind[]): ChangeKind[] {
   const tainted = new Set(verdicts.flatMap(({ ok, taints = changeKinds }) => (ok ? [] : taints)))
   return kinds.filter((kind) => !tainted.has(kind))
 }

@@ -81,7 +81,7 @@ export function dateFormatProblem(format: string, { pivot }: DateFormatOptions =
 
 /** The parts of a format without problems. */
 export function partsOf(format: string): readonly FormatPart[] {
-  return splitFormat(format).map((text) => (isToken(text) ? { token: text } : { literal: unquoted(text) }))
+  return splitFormat(format).map((text) => (isToken(text) ? { token: text } : { literal: withoutQuotes(text) }))
 }
 
 /** The pattern of whole texts in a format without problems. Its groups are named after the units. */
@@ -136,7 +136,7 @@ function splitFormat(format: string): readonly string[] {
   return format.match(/'(?:[^']|'')*'|'|(\p{L})\1*|[^\p{L}']+/gu) ?? []
 }
 
-function unquoted(text: string): string {
+function withoutQuotes(text: string): string {
   if (text === "''") return "'"
   return text.startsWith("'") ? text.slice(1, -1).replaceAll("''", "'") : text
 }

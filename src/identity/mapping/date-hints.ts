@@ -116,7 +116,7 @@ function formHints({ formats, isField, ...formatOptions }: DeclaredDates) {
     return known
   }
   return (text: string, read: readonly WrittenForm[]): DateHint => {
-    const wider = read.find(({ format }) => formats.some((one) => unpadded(one) === unpadded(format)))
+    const wider = read.find(({ format }) => formats.some((one) => withoutPadding(one) === withoutPadding(format)))
     if (wider !== undefined) return { kind: 'form', forms: [wider], added: false }
     const usual = read.filter(({ format }) => !rareOrder.test(format))
     const forms = [...Map.groupBy(usual.length > 0 ? usual : read, (form) => dayOf(text, form)).values()].flatMap(
@@ -160,6 +160,6 @@ function dayOf(text: string, { format, ...formatOptions }: WrittenForm): string 
 }
 
 /** The format without leading zeros, so that formats with the same order are equal. */
-function unpadded(format: string): string {
+function withoutPadding(format: string): string {
   return format.replace(/MM?M?M?|dd|HH|hh/g, (token) => (token.length > 2 ? token : token.slice(0, 1)))
 }

@@ -28,7 +28,7 @@ export function dateReader(
     const key = zoneMatters ? `${timeZone} ${text}` : text
     const before = known.get(key)
     if (before !== undefined) return before
-    const date = shifted(dayOf(firstMoment(parsers, text), timeZone), addDays)
+    const date = shiftDays(dayOf(firstMoment(parsers, text), timeZone), addDays)
     if (known.size >= remembered) known.clear()
     known.set(key, date)
     return date
@@ -129,7 +129,7 @@ function dayOf(moment: Moment | null, timeZone: string): Temporal.PlainDate | nu
   return local.toZonedDateTime(offset).withTimeZone(timeZone).toPlainDate()
 }
 
-function shifted(date: Temporal.PlainDate | null, days: number): string | null {
+function shiftDays(date: Temporal.PlainDate | null, days: number): string | null {
   if (date === null) return null
   return (days === 0 ? date : date.add({ days })).toString()
 }

@@ -27,9 +27,11 @@ function calendarDay({ year, week, weekday, ordinal }: Readonly<Record<string, s
       ? fourth.add({ days: (Number(week) - 1) * 7 + Number(weekday) - fourth.dayOfWeek })
       : january.add({ days: Number(ordinal) - 1 })
   const isThatDay = ordinal === undefined ? date.weekOfYear === Number(week) : date.dayOfYear === Number(ordinal)
-  return isThatDay ? { year: padded(date.year, 4), month: padded(date.month, 2), day: padded(date.day, 2) } : null
+  return isThatDay
+    ? { year: padNumber(date.year, 4), month: padNumber(date.month, 2), day: padNumber(date.day, 2) }
+    : null
 }
 
-function padded(number: number, digits: number): string {
+function padNumber(number: number, digits: number): string {
   return String(number).padStart(digits, '0')
 }

@@ -122,8 +122,8 @@ export type MappingInput = {
  * column must exist; any other field refines the rule. The result must still be parsed as a `Mapping`.
  */
 export function mergePreset(preset: MappingPatch, overrides: MappingPatch): MappingInput {
-  const fields = merged(preset.fields, overrides.fields)
-  const record = merged(preset.record, overrides.record)
+  const fields = mergeRules(preset.fields, overrides.fields)
+  const record = mergeRules(preset.record, overrides.record)
   const parts = rowParts.flatMap((part) => {
     const setting = overrides[part] === undefined ? preset[part] : overrides[part]
     return setting === undefined || setting === null ? [] : [[part, setting]]
@@ -137,7 +137,7 @@ export function mergePreset(preset: MappingPatch, overrides: MappingPatch): Mapp
 
 type Rules = Readonly<Record<string, RulePatch | undefined>>
 
-function merged(preset: Rules | undefined, overrides: Rules | undefined): Map<string, RulePatch | undefined> {
+function mergeRules(preset: Rules | undefined, overrides: Rules | undefined): Map<string, RulePatch | undefined> {
   const rules = new Map(Object.entries(preset ?? {}))
   for (const [name, override] of Object.entries(overrides ?? {})) {
     if (override === null) rules.delete(name)
@@ -223,7 +223,7 @@ export function compileMapping(
   { sparse = false, missingIsBlank, partialDetails = [], timeZone = 'UTC', faultOf }: CompileOptions = {},
 ): CompiledMapping {
   const { fields, action, severalRows, onBadCell, statusMeans } = mapping
-  const { bind, columns, missing, lacking, parts } = binder(mapping, headers, {
+  const { bind, columns, missing, lacking, parts } = createBinder(mapping, headers, {
     sparse,
     missingIsBlank,
     partialDetails,
@@ -259,7 +259,7 @@ export function compileMapping(
 }
 
 /** Binds all cells but the key. The order of the fields is that of the messages about missing columns. */
-function bindCells(mapping: Mapping, bind: ReturnType<typeof binder>['bind']) {
+function bindCells(mapping: Mapping, bind: ReturnType<typeof createBinder>['bind']) {
   const { fields, status, action, severalRows, rowTimeZone } = mapping
   const own = Object.entries(mapping.record ?? {})
     .map(([name, ownRule]) => bind(`.${name}` as const, ownRule, ownReader))
@@ -331,7 +331,7 @@ type Bindings = {
   readonly parts: string[]
 }
 
-function binder(
+function createBinder(
   mapping: Mapping,
   headers: readonly string[],
   { sparse, missingIsBlank, partialDetails }: BinderOptions,

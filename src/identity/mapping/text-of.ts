@@ -124,12 +124,12 @@ function templateText(
     if (cells.includes(undefined)) return undefined
     const texts = cells.map((cell = '') => (isBlank(cell) ? '' : cell.trim()))
     if (isKey ? texts.includes('') : texts.every((text) => text === '')) return ''
-    return filled(parts, texts)
+    return fillTemplate(parts, texts)
   }
   return { indexes, header: headersOf(existing), textOf }
 }
 
-function filled(parts: readonly TemplatePart[], texts: readonly string[]): string {
+function fillTemplate(parts: readonly TemplatePart[], texts: readonly string[]): string {
   const rest = texts.values()
   let text = ''
   let afterBlank = false
@@ -148,15 +148,15 @@ function headersOf(existing: readonly ExistingColumn[]): string {
 
 function whyMissing(name: string, names: readonly string[], column: Exclude<MatchedColumn, { kind: 'one' }>): string {
   if (column.kind === 'several') {
-    return `${quoted(column.headers)} (${name}) read the same in the header; rename or drop one of the columns`
+    return `${quoteNames(column.headers)} (${name}) read the same in the header; rename or drop one of the columns`
   }
   const absent =
     names.length === 1
-      ? `column ${quoted(names)} (${name}) is not in the header`
-      : `none of the columns ${quoted(names)} (${name}) is in the header`
+      ? `column ${quoteNames(names)} (${name}) is not in the header`
+      : `none of the columns ${quoteNames(names)} (${name}) is in the header`
   return column.similar === null ? absent : `${absent}; did you mean "${column.similar}"?`
 }
 
-function quoted(names: readonly string[]): string {
+function quoteNames(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ')
 }

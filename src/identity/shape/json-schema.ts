@@ -35,12 +35,12 @@ function valueSchema(value: unknown): JsonObject {
 
 /** The schema at a path of properties: undefined if it does not describe the property, null if it does not allow it. */
 export function schemaAt(schema: JsonObject, path: readonly string[]): JsonObject | null | undefined {
-  let at: JsonObject = resolved(schema, schema)
+  let at: JsonObject = followReference(schema, schema)
   for (const name of path) {
     const next = propertyOf(at, name)
     if (next === false) return null
     if (!isObject(next)) return undefined
-    at = resolved(next, schema)
+    at = followReference(next, schema)
   }
   return at
 }
@@ -64,7 +64,7 @@ function matches(pattern: string, name: string): boolean {
 }
 
 /** Follows a reference within the same schema. */
-function resolved(schema: JsonObject, root: JsonObject): JsonObject {
+function followReference(schema: JsonObject, root: JsonObject): JsonObject {
   let at = schema
   for (let steps = 0; steps < 20; steps++) {
     const { $ref } = at
@@ -103,7 +103,7 @@ function percentDecoded(name: string): string {
 /** Where two schemas constrain records differently: one sentence for each difference, at most ten. */
 export function schemaDifferences(ours: JsonObject, theirs: JsonObject): readonly string[] {
   const differences: string[] = []
-  compare(comparable(ours), comparable(theirs), '', differences)
+  compare(toComparable(ours), toComparable(theirs), '', differences)
   return differences.length <= maxDifferences
     ? differences
     : [...differences.slice(0, maxDifferences), `${differences.length - maxDifferences} more`]
@@ -131,8 +131,8 @@ const byName: ReadonlySet<string> = new Set(
 const literal: ReadonlySet<string> = new Set(['const', 'enum'])
 
 /** A schema for a comparison: without annotations and keywords that constrain nothing, and with sorted lists of names. */
-function comparable(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(comparable)
+function toComparable(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(toComparable)
   if (!isObject(schema)) return schema
   const kept = Object.entries(schema).filter(([keyword, value]) => {
     if (annotations.has(keyword)) return false
@@ -145,7 +145,7 @@ function comparable(schema: unknown): unknown {
 function comparableMember(keyword: string, value: unknown): unknown {
   if (literal.has(keyword)) return value
   if (byName.has(keyword) && isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, comparable(schema)]))
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, toComparable(schema)]))
   const isSet = keyword === 'required' || keyword === 'type'
-  return isSet && Array.isArray(value) ? value.map(String).toSorted() : comparable(value)
+  return isSet && Array.isArray(value) ? value.map(String).toSorted() : toComparable(value)
 }

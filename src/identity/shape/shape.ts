@@ -91,14 +91,14 @@ function faultIn([error]: readonly ErrorObject[], attributes: Attributes): Shape
 function propertiesIn(instancePath: string, attributes: Attributes): readonly string[] {
   const names: string[] = []
   let value: unknown = attributes
-  for (const name of instancePath.split('/').slice(1).map(unescaped)) {
+  for (const name of instancePath.split('/').slice(1).map(unescapePointer)) {
     if (!Array.isArray(value)) names.push(name)
     value = isObject(value) || Array.isArray(value) ? Reflect.get(value, name) : undefined
   }
   return names
 }
 
-function unescaped(name: string): string {
+function unescapePointer(name: string): string {
   return name.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 

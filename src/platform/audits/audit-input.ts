@@ -51,8 +51,12 @@ function checkAudit(checking: DocumentCheck<NewAudit>): void {
   if ((status === 'COMPLETED') !== (completedAt !== null)) {
     addIssue(checking, ['completedAt'], 'belongs to audits that are COMPLETED, and to each of them')
   }
-  checkUnique(checking, { path: ['auditors'], noun: 'auditor', values: auditors.map(({ email }) => lower(email)) })
-  checkUnique(checking, { path: ['internalAuditors'], noun: 'person', values: internalAuditors.map(lower) })
+  checkUnique(checking, {
+    path: ['auditors'],
+    noun: 'auditor',
+    values: auditors.map(({ email }) => toLowerCase(email)),
+  })
+  checkUnique(checking, { path: ['internalAuditors'], noun: 'person', values: internalAuditors.map(toLowerCase) })
   checkUnique(checking, { path: ['controls'], noun: 'control', values: controls })
   checkUnique(checking, { path: ['requests'], noun: 'request', values: requests.map(({ code }) => code) })
 }
@@ -60,10 +64,10 @@ function checkAudit(checking: DocumentCheck<NewAudit>): void {
 /** Adds issues for repeated owners and controls. */
 function checkRequest(checking: DocumentCheck<NewAuditRequest>): void {
   const { owners, controls } = checking.value
-  checkUnique(checking, { path: ['owners'], noun: 'person', values: owners.map(lower) })
+  checkUnique(checking, { path: ['owners'], noun: 'person', values: owners.map(toLowerCase) })
   checkUnique(checking, { path: ['controls'], noun: 'control', values: controls })
 }
 
-function lower(email: string): string {
+function toLowerCase(email: string): string {
   return email.toLowerCase()
 }

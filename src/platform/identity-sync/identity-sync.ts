@@ -155,7 +155,7 @@ async function updateUsersFromHr(trx: Kysely<PlatformSchema>, at: Date): Promise
 }
 
 async function addPersonnel(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<number> {
-  return affected(
+  return affectedRows(
     await sql`
     insert into personnel (account_id, user_id, employment_status, started_at, separated_at, created_at, updated_at)
     select ${accountId}::bigint, user_id, status, started_at, separated_at, ${at}::timestamptz, ${at}::timestamptz
@@ -194,7 +194,7 @@ async function findChanges(trx: Kysely<PlatformSchema>, accountId: number): Prom
 
 // The update reads each row again: somebody may have edited it by hand since the changes were found.
 async function updatePersonnel(trx: Kysely<PlatformSchema>, at: Date): Promise<number> {
-  return affected(
+  return affectedRows(
     await sql`
     update personnel
     set employment_status = case when status_updated_at is null then change.status else employment_status end,
@@ -284,6 +284,6 @@ async function countIdentities(trx: Kysely<PlatformSchema>): Promise<number> {
   return rows[0]?.total ?? 0
 }
 
-function affected({ numAffectedRows = 0n }: { numAffectedRows?: bigint }): number {
+function affectedRows({ numAffectedRows = 0n }: { numAffectedRows?: bigint }): number {
   return Number(numAffectedRows)
 }

@@ -145,7 +145,7 @@ function peopleTable(view: PeopleView): Html {
   const columns: readonly Column<ListedPerson>[] = [
     { name: 'Person', kind: 'row', cell: (person) => nameOf(person, view.account.id) },
     { name: 'Status', cell: statusOf },
-    { name: 'Employed', cell: employed },
+    { name: 'Employed', cell: employedCell },
     { name: 'Source', kind: 'long', cell: sourceOf },
     { name: 'Last sync', cell: (person) => lastSyncOf(person, view.lastSync) },
     {
@@ -174,7 +174,7 @@ function toneOf(status: EmploymentStatus): Tone {
   return status === 'FUTURE_HIRE' ? 'wait' : 'plain'
 }
 
-function employed(person: ListedPerson): Renderable {
+function employedCell(person: ListedPerson): Renderable {
   return html`${employmentPeriod(person)}${person.hasDatesByHand && html` <span class="hint">set by hand</span>`}`
 }
 

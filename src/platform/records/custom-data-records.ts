@@ -11,7 +11,7 @@ import { dataRecordEvents } from '../events/data-record-events.ts'
 import { recordEvents } from '../events/store-events.ts'
 import { isTooLarge, maxRecordBytes } from './items.ts'
 import { deleteRecords, findLiveRecord, liveSet, mergeAttributes, presentRecord, setOf } from './rows.ts'
-import { mismatch, uploadRecords, validateRecords } from './upload.ts'
+import { mismatchText, uploadRecords, validateRecords } from './upload.ts'
 
 /** Maximum size of the records of a page: 500 records of the maximum size would exhaust the memory. */
 const maxPageBytes = 16 * 1024 * 1024
@@ -80,7 +80,7 @@ async function updateRecord(
     throw refuse('TooLarge', `with this change the record would be larger than ${maxRecordBytes / 1024} KiB`)
   }
   const failure = (await validateRecords(ctx, resource, [data])).get(0)
-  if (failure !== undefined) throw refuse('SchemaMismatch', mismatch(failure))
+  if (failure !== undefined) throw refuse('SchemaMismatch', mismatchText(failure))
   return ctx.db.transaction().execute(async (trx) => {
     const updated = await mergeAttributes(trx, row, changes, ctx.now())
     if (!updated) return null

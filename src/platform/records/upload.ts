@@ -45,7 +45,7 @@ export async function validateRecords(
 }
 
 /** The message about a record that does not satisfy its schema. */
-export function mismatch(failure: string): string {
+export function mismatchText(failure: string): string {
   return `Schema validation failed for data: ${failure}`
 }
 
@@ -75,7 +75,7 @@ async function validateItems(
   }
   return items.map((item) => {
     const failure = failing.get(item)
-    return failure === undefined ? item : { ...item, error: { kind: 'SchemaMismatch', message: mismatch(failure) } }
+    return failure === undefined ? item : { ...item, error: { kind: 'SchemaMismatch', message: mismatchText(failure) } }
   })
 }
 

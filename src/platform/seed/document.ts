@@ -82,7 +82,7 @@ function checkAccount(checking: DocumentCheck<Document>, path: Path, account: Se
   checkUnique(checking, {
     path: [...path, 'people'],
     noun: 'person',
-    values: people.map(({ email }) => lower(email)),
+    values: people.map(({ email }) => toLowerCase(email)),
   })
   checkUnique(checking, { path: [...path, 'policies'], noun: 'policy', values: policies.map(({ name }) => name) })
   checkUnique(checking, {
@@ -153,11 +153,11 @@ function checkCustomField(checking: DocumentCheck<Document>, path: Path, field: 
 }
 
 function inAnyCase(emails: readonly string[]): Names {
-  const known = new Set(emails.map(lower))
-  return { has: (email) => known.has(lower(email)) }
+  const known = new Set(emails.map(toLowerCase))
+  return { has: (email) => known.has(toLowerCase(email)) }
 }
 
-function lower(email: string): string {
+function toLowerCase(email: string): string {
   return email.toLowerCase()
 }
 

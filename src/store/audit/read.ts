@@ -39,7 +39,7 @@ export async function newestEntries(
     for (const { ordinal, entry: text } of rows) {
       const entry = text === null ? null : readableEntry(text)
       if (text === null || (entry !== null && !isMeant(entry, filter))) continue
-      entries.push({ ...(entry ?? (await unreadable(db, ordinal))), ordinal })
+      entries.push({ ...(entry ?? (await unreadableEntry(db, ordinal))), ordinal })
       if (entries.length === limit) return { entries, next: ordinal }
     }
     const last = rows.at(-1)
@@ -53,7 +53,7 @@ export async function newestEntries(
  * What is shown of an entry that cannot be read, whatever the filter: it may be the one that is looked for. It has the time at which it was
  * signed.
  */
-async function unreadable(db: Db, ordinal: number): Promise<Entry> {
+async function unreadableEntry(db: Db, ordinal: number): Promise<Entry> {
   const { rows } = await sql<{ at: string }>`
     select at from audit_checkpoints where ordinal >= ${ordinal} order by ordinal limit 1`.execute(db)
   const at = rows[0]?.at ?? new Date(0).toISOString()

@@ -32,7 +32,10 @@ export async function verifyTrail(db: Db, { publicKey, kept, key }: TrustAnchor)
   const pending = await lookAtPending(db, key)
   const beyond =
     upTo.entry > upTo.head && (await lastOrdinals(db)).head === upTo.head
-      ? wrong(upTo.head + 1, `entry ${upTo.head + 1} stands behind the last signed head: it was put in without the key`)
+      ? wrongEntry(
+          upTo.head + 1,
+          `entry ${upTo.head + 1} stands behind the last signed head: it was put in without the key`,
+        )
       : null
   const fault = walked.wrong ?? beyond ?? pending.wrong ?? (await lookForUnaccounted(db))
   const { finding = null, ordinal = null } = fault ?? {}
@@ -42,7 +45,7 @@ export async function verifyTrail(db: Db, { publicKey, kept, key }: TrustAnchor)
 
 type Wrong = { readonly finding: string; readonly ordinal: number | null }
 
-function wrong(ordinal: number | null, finding: string): Wrong {
+function wrongEntry(ordinal: number | null, finding: string): Wrong {
   return { ordinal, finding }
 }
 
@@ -74,21 +77,24 @@ async function walk(
     )
     for (const row of page) {
       const expected = entries + 1
-      if (row.ordinal !== expected) return ended(wrong(expected, `entry ${expected} is missing`))
+      if (row.ordinal !== expected) return ended(wrongEntry(expected, `entry ${expected} is missing`))
       hash = nextHash(hash, digestOf(row.entry))
       if (hash !== row.hash)
         return ended(
-          wrong(row.ordinal, `entry ${row.ordinal} was changed: it does not have the hash that it was given`),
+          wrongEntry(row.ordinal, `entry ${row.ordinal} was changed: it does not have the hash that it was given`),
         )
       const id = readEntry(row.entry)?.id
       if (id === undefined || ids.has(id))
         return ended(
-          wrong(row.ordinal, `entry ${row.ordinal} is ${id === undefined ? 'no entry' : 'a copy of an earlier one'}`),
+          wrongEntry(
+            row.ordinal,
+            `entry ${row.ordinal} is ${id === undefined ? 'no entry' : 'a copy of an earlier one'}`,
+          ),
         )
       ids.add(id)
       entries += 1
       if (kept?.ordinal === row.ordinal && kept.hash !== hash)
-        return ended(wrong(row.ordinal, `entry ${row.ordinal} is not the one that was signed here`))
+        return ended(wrongEntry(row.ordinal, `entry ${row.ordinal} is not the one that was signed here`))
       restored = putBackBy(row) ?? restored
       const takeover = keyReplacementIn(row.entry)
       const here = signed.get(row.ordinal) ?? []
@@ -96,42 +102,42 @@ async function walk(
       heads += here.length
       for (const head of here) {
         if (head.hash !== hash || !isSigned(head))
-          return ended(wrong(row.ordinal, `the signature of head ${row.ordinal} does not hold`))
+          return ended(wrongEntry(row.ordinal, `the signature of head ${row.ordinal} does not hold`))
         key ??= head.key
         if (head.previous !== headsUpTo)
-          return ended(wrong(row.ordinal, `a head between entry ${headsUpTo} and entry ${row.ordinal} is missing`))
+          return ended(wrongEntry(row.ordinal, `a head between entry ${headsUpTo} and entry ${row.ordinal} is missing`))
         if (head.key !== key && head.key !== takeover?.to)
-          return ended(wrong(row.ordinal, `head ${row.ordinal} was signed by another key`))
+          return ended(wrongEntry(row.ordinal, `head ${row.ordinal} was signed by another key`))
       }
       if (here.length > 0) headsUpTo = row.ordinal
       if (takeover) {
         if (key !== null && takeover.tied && !here.some((head) => head.key === key))
           return ended(
-            wrong(row.ordinal, `entry ${row.ordinal} says that the former key has signed it, and it has not`),
+            wrongEntry(row.ordinal, `entry ${row.ordinal} says that the former key has signed it, and it has not`),
           )
         if (!here.some((head) => head.key === takeover.to))
-          return ended(wrong(row.ordinal, `the key that entry ${row.ordinal} names did not sign it`))
+          return ended(wrongEntry(row.ordinal, `the key that entry ${row.ordinal} names did not sign it`))
         if (!takeover.tied) untiedUpTo = row.ordinal - 1
         key = takeover.to
       }
     }
     const [stray] = signed.keys()
-    if (stray !== undefined) return ended(wrong(stray, `head ${stray} stands for an entry that is missing`))
+    if (stray !== undefined) return ended(wrongEntry(stray, `head ${stray} stands for an entry that is missing`))
     const last = page.at(-1)
     if (!last || page.length < pageSize) break
     after = last.ordinal
   }
-  if (entries < upTo) return ended(wrong(entries + 1, `entry ${entries + 1} is missing`))
+  if (entries < upTo) return ended(wrongEntry(entries + 1, `entry ${entries + 1} is missing`))
   if (kept && kept.ordinal > entries)
     return ended(
-      wrong(
+      wrongEntry(
         entries + 1,
         `the trail was cut short: it ends with entry ${entries}, and entry ${kept.ordinal} was signed here`,
       ),
     )
   if (key !== null && key !== publicKey)
     return ended(
-      wrong(entries, `head ${entries}, the last one, was signed by another key than that of this installation`),
+      wrongEntry(entries, `head ${entries}, the last one, was signed by another key than that of this installation`),
     )
   return ended(null)
 }
@@ -151,7 +157,7 @@ async function lookAtPending(db: Db, key: AuditKey | null): Promise<{ count: num
   if (foreign === 0) return { count: rows.length, wrong: null }
   const subject = foreign === 1 ? 'an entry that waits' : `${foreign} entries that wait`
   const finding = `${subject} to be signed came from elsewhere, or from a process without the key`
-  return { count: rows.length, wrong: wrong(null, finding) }
+  return { count: rows.length, wrong: wrongEntry(null, finding) }
 }
 
 /** Runs whose plan was accepted without an entry: somebody removed the entry before it was signed, or inserted the run. */
@@ -169,7 +175,7 @@ async function lookForUnaccounted(db: Db): Promise<Wrong | null> {
   const [first] = rows
   if (!first) return null
   const others = first.runs === 1 ? '' : `, and ${first.runs - 1} more`
-  return wrong(null, `no act says who or what accepted the plan of run ${first.id}${others}`)
+  return wrongEntry(null, `no act says who or what accepted the plan of run ${first.id}${others}`)
 }
 
 async function lastOrdinals(db: Db): Promise<{ readonly head: number; readonly entry: number }> {

@@ -45,7 +45,7 @@ async function openRegular(file: string): Promise<FileHandle> {
 async function answerWithin<T>(limitMs: number, file: string, answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   // An answer that arrived while this thread was busy wins over the timer.
-  const timer = setTimeout(() => setImmediate(() => late.reject(silent(file, limitMs))), limitMs)
+  const timer = setTimeout(() => setImmediate(() => late.reject(silentFailure(file, limitMs))), limitMs)
   try {
     return await Promise.race([answer, late.promise])
   } finally {
@@ -53,7 +53,7 @@ async function answerWithin<T>(limitMs: number, file: string, answer: Promise<T>
   }
 }
 
-function silent(file: string, limitMs: number): Failure {
+function silentFailure(file: string, limitMs: number): Failure {
   const problem = `the disk of the backup ${file} has not answered for ${limitMs / 1000} s`
   return new Failure('source_unreadable', `${problem}: check it, or copy the backup to a disk of this machine`)
 }

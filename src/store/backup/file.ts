@@ -64,9 +64,9 @@ export async function* readBackup(file: string, pieces = atOnce): AsyncGenerator
   const plain = createGunzip()
   const unzipped = pipeline(backupBytes(file), plain).catch((error: unknown) => plain.destroy(asError(error)))
   try {
-    return yield* parsed(file, linesOf(plain.setEncoding('utf8')), pieces)
+    return yield* parseLines(file, linesOf(plain.setEncoding('utf8')), pieces)
   } catch (error) {
-    throw error instanceof Failure ? error : unreadable(file, error)
+    throw error instanceof Failure ? error : unreadableFailure(file, error)
   } finally {
     plain.destroy()
     await unzipped
@@ -87,7 +87,7 @@ export async function checkBackup(file: string): Promise<{ readonly header: Back
   }
 }
 
-async function* parsed(
+async function* parseLines(
   file: string,
   lines: AsyncIterable<string>,
   { maxRows, maxBytes }: Required<PieceLimits>,
@@ -153,7 +153,7 @@ function headerOf(file: string, line: string): BackupHeader {
   return BackupHeader.parse(JSON.parse(line))
 }
 
-function unreadable(file: string, error: unknown): Failure {
+function unreadableFailure(file: string, error: unknown): Failure {
   const code = errorCode(error)
   const why =
     code === 'ENOENT'

@@ -96,7 +96,7 @@ async function storeAnswer(
       answer = ${JSON.stringify(answer)}, sent_at = ${sentAt}, answered_at = ${answeredAt}, confirmed = people - refused,
       uncertain = false, failures = 0, failing_since = null, last_code = null, last_failure = null
     where run_id = ${runId} and batch = ${batch} and attempts = ${attempt} and state = 'due'
-    returning people, confirmed, refused, ${blocked(connection)} as "isBlocked"`.execute(tx)
+    returning people, confirmed, refused, ${isConnectionBlocked(connection)} as "isBlocked"`.execute(tx)
   return rows[0] ?? null
 }
 
@@ -135,7 +135,7 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
     if (!delivery) return null
     const { people, confirmed, refused } = delivery
     const isDone = people === confirmed + refused
-    const { failures, failingSince } = isDone ? { failures: 0, failingSince: null } : failing(delivery, end)
+    const { failures, failingSince } = isDone ? { failures: 0, failingSince: null } : countFailures(delivery, end)
     const { isBlocked } = await tx
       .updateTable('deliveries')
       .set({
@@ -151,7 +151,7 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
         recent_attempts: [],
       })
       .where((eb) => eb.and(heldBy(claim)))
-      .returning(blocked(claim.connection).as('isBlocked'))
+      .returning(isConnectionBlocked(claim.connection).as('isBlocked'))
       .executeTakeFirstOrThrow()
     // People who are still due come into doubt when they are completed.
     const where = sql`changes.identity_id = any(${end.completed})`
@@ -161,7 +161,7 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
 }
 
 /** The number of consecutive failures after this attempt, and since when the batch fails. */
-function failing(
+function countFailures(
   stored: { readonly failures: number; readonly failing_since: Date | null },
   { as, progressed, now }: AttemptEnd,
 ): { failures: number; failingSince: Date | null } {
@@ -182,7 +182,7 @@ function failing(
 }
 
 /** In SQL, whether a connection is blocked. */
-function blocked(connection: string): RawBuilder<boolean> {
+function isConnectionBlocked(connection: string): RawBuilder<boolean> {
   return sql<boolean>`(select blocked_at is not null from connections where name = ${connection})`
 }
 

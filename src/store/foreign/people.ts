@@ -66,7 +66,7 @@ const hasRow = sql`(exists (
  * In SQL, the people that only the platform knows. They are compared with accepted exports: before the first one, everybody on the
  * platform is unknown, which is fine. People that HR has stated since are excluded, retracted people are included.
  */
-function foreign(connection?: string): RawBuilder<unknown> {
+function isForeign(connection?: string): RawBuilder<unknown> {
   return sql`foreign_people listed join connections on connections.name = listed.connection
     where connections.accepted_as_of is not null
       and not exists (
@@ -89,7 +89,7 @@ export async function foreignCounts(db: Db): Promise<Map<string, ForeignCounts>>
   const { rows } = await sql<ForeignCounts & { connection: string }>`
     select listed.connection, (count(*) filter (where not is_separated))::int as people,
       (count(*) filter (where is_separated))::int as separated
-    from ${foreign()} group by listed.connection`.execute(db)
+    from ${isForeign()} group by listed.connection`.execute(db)
   return new Map(rows.map(({ connection, ...tally }) => [connection, tally]))
 }
 
@@ -103,7 +103,7 @@ type ForeignFilter = {
 export async function listForeign(db: Db, { connection, after, limit }: ForeignFilter): Promise<ForeignPerson[]> {
   const { rows } = await sql<{ connection: string; identityId: string; firstAt: Date; lastAt: Date }>`
     select listed.connection, listed.identity_id as "identityId", first_at as "firstAt", last_at as "lastAt"
-    from ${foreign(connection)} and not is_separated
+    from ${isForeign(connection)} and not is_separated
       and ${after === undefined ? sql`true` : sql`(listed.connection collate "C", listed.identity_id) > (${after.connection}, ${after.identityId})`}
     order by listed.connection collate "C", listed.identity_id limit ${limit ?? null}`.execute(db)
   return rows.map(({ firstAt, lastAt, ...person }) => ({
@@ -120,7 +120,7 @@ export async function findForeign(
 ): Promise<ReadonlyMap<string, UnknownPerson>> {
   const { rows } = await sql<UnknownPerson>`
     select listed.identity_id as "identityId", is_separated as "isSeparated"
-    from ${foreign(connection)} and listed.identity_id = any(${identityIds})`.execute(db)
+    from ${isForeign(connection)} and listed.identity_id = any(${identityIds})`.execute(db)
   return new Map(rows.map((listed) => [listed.identityId, listed]))
 }
 
@@ -148,7 +148,7 @@ export async function newestForeign(
 ): Promise<readonly { readonly name: string; readonly people: number; readonly since: Date; readonly newest: Date }[]> {
   const { rows } = await sql<{ name: string; people: number; since: Date; newest: Date }>`
     select listed.connection as name, count(*)::int as people, min(first_at) as since, max(first_at) as newest
-    from ${foreign()} and not is_separated and listed.connection = any(${connections})
+    from ${isForeign()} and not is_separated and listed.connection = any(${connections})
     group by listed.connection`.execute(db)
   return rows
 }

@@ -49,7 +49,7 @@ export async function changesOf(
   runId: string,
   { after = '', limit = 500 }: { readonly after?: string; readonly limit?: number } = {},
 ): Promise<AccountedChange[]> {
-  const rows = await accounted(db)
+  const rows = await accountedRuns(db)
     .where('changes.run_id', '=', runId)
     .where('changes.identity_id', '>', after)
     .orderBy('changes.identity_id')
@@ -69,7 +69,7 @@ type PartQuery = {
 
 /** Lists the first changes of a part of a plan: what harms most if it is wrong comes first, then by key. */
 export async function changesOfPart(db: Db, { runId, selection, limit }: PartQuery): Promise<AccountedChange[]> {
-  const rows = await accounted(db)
+  const rows = await accountedRuns(db)
     .where('changes.run_id', '=', runId)
     .where(isInPart(selection))
     .orderBy(sql`array_position(${kindsByHarm}::text[], changes.kind)`)
@@ -118,7 +118,7 @@ export async function searchChanges(
       },
     },
   )
-  const rows = await accounted(db)
+  const rows = await accountedRuns(db)
     .where('changes.run_id', '=', runId)
     .where(sql<boolean>`changes.identity_id = any(${matches.map(({ identityId }) => identityId)})`)
     .execute()
@@ -189,7 +189,7 @@ export async function personOf(
   overtaken: OvertakenOf[]
 } | null> {
   const entry = await rosterEntry(db, person)
-  const rows = await accounted(db)
+  const rows = await accountedRuns(db)
     .where('changes.identity_id', '=', person.identityId)
     .where('runs.connection', '=', person.connection)
     .orderBy('runs.created_at', 'desc')
@@ -218,7 +218,7 @@ export async function dropSolvedProblems(db: Db, connection: string): Promise<vo
 const isAnsweredWithBatch = sql`changes.state = 'due' and deliveries.answer is not null`
 
 /** The changes with the outcome of each, to be narrowed and read by `toAccounted`. */
-export function accounted(db: Db) {
+export function accountedRuns(db: Db) {
   return db
     .selectFrom('changes')
     .innerJoin('runs', 'runs.id', 'changes.run_id')

@@ -1,6 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { type AccountedChange, accounted, type ChangeFilter, fitsFilter, kindsByHarm, toAccounted } from './history.ts'
+import {
+  type AccountedChange,
+  accountedRuns,
+  type ChangeFilter,
+  fitsFilter,
+  kindsByHarm,
+  toAccounted,
+} from './history.ts'
 
 /** How the changes of a plan are ordered: by key, leavers first, or by leaving date with people who have none at the end. */
 type ChangeOrder = 'key' | 'kind' | 'leavingDate'
@@ -69,7 +76,7 @@ type PortionQuery = {
 
 async function readPortion(db: Db, { runId, filter, portion: { only, isByDate }, begin, limit }: PortionQuery) {
   const date = sql`changes.separated_at collate "C"`
-  let query = accounted(db)
+  let query = accountedRuns(db)
     .select('changes.separated_at')
     .where('changes.run_id', '=', runId)
     .where(only)

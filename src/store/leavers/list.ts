@@ -78,11 +78,11 @@ export async function listLeavers(db: Db, filter: LeaverFilter): Promise<StoredL
     from leavers
     left join roster on roster.connection = leavers.connection and roster.identity_id = leavers.identity_id
     left join runs on runs.id = leavers.run_id
-    where leavers.connection = any(${connections}) and ${chosen(filter)}`.execute(db)
+    where leavers.connection = any(${connections}) and ${isChosen(filter)}`.execute(db)
   return rows.map(toLeaver)
 }
 
-function chosen(filter: LeaverFilter): RawBuilder<unknown> {
+function isChosen(filter: LeaverFilter): RawBuilder<unknown> {
   if ('identityId' in filter) {
     return sql`leavers.identity_id = ${filter.identityId} order by leavers.id desc limit 20`
   }

@@ -14,7 +14,7 @@ export type StoredData = {
 }
 
 /** Splits names of columns at blanks. */
-function named(columns: string): readonly string[] {
+function splitNames(columns: string): readonly string[] {
   return columns.split(' ')
 }
 
@@ -35,7 +35,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'what HR states of a person, with the times of the facts',
       removedWhen: known,
-      columns: named(
+      columns: splitNames(
         'desired inferred deferred_to cleared_date deferred_zone due_at held_departure is_by_operator field_times group_value',
       ),
     },
@@ -43,13 +43,13 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'words',
       description: 'why a person was retracted',
       removedWhen: known,
-      columns: named('retracted_reason'),
+      columns: splitNames('retracted_reason'),
     },
     {
       holds: 'keys',
       description: 'that the person is known, and since when',
       removedWhen: forEver,
-      columns: named(
+      columns: splitNames(
         'connection identity_id as_of employment_as_of export_is_silent absences exports_before retracted_at uncertain forgotten_at',
       ),
     },
@@ -59,7 +59,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'how many rows and keys an export had, and its keys until the plan is decided',
       removedWhen: history,
-      columns: named('run_id counts digest keys'),
+      columns: splitNames('run_id counts digest keys'),
     },
   ],
   stated_keys: [
@@ -67,7 +67,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'the keys that the newest accepted export states',
       removedWhen: 'a newer export without the key is accepted',
-      columns: named('connection identity_id treatment'),
+      columns: splitNames('connection identity_id treatment'),
     },
   ],
   stated_exports: [
@@ -75,7 +75,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'which export that is',
       removedWhen: forEver,
-      columns: named('connection run_id as_of digest list_digest'),
+      columns: splitNames('connection run_id as_of digest list_digest'),
     },
   ],
   statements: [
@@ -84,7 +84,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description:
         'the population statement after each accepted run: counts, and keys of people who are unaccounted for',
       removedWhen: history,
-      columns: named('id connection run_id made_at adds_up content people_digest'),
+      columns: splitNames('id connection run_id made_at adds_up content people_digest'),
     },
   ],
   accounted_people: [
@@ -92,7 +92,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'in which part of the statements each key was; a digest of the key after `rollcall forget`',
       removedWhen: 'no statement that names the part is kept',
-      columns: named('connection identity_id stated exported part on_platform detail since until'),
+      columns: splitNames('connection identity_id stated exported part on_platform detail since until'),
     },
   ],
   in_doubt: [
@@ -100,7 +100,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'people about whom a request may still reach the platform, and when they are looked up',
       removedWhen: 'enough look-ups in a row show what the platform acknowledged',
-      columns: named('connection identity_id run_id since due_at answers'),
+      columns: splitNames('connection identity_id run_id since due_at answers'),
     },
   ],
   acknowledged: [
@@ -108,7 +108,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'what the platform has of people whose record differs from HR',
       removedWhen: 'the platform acknowledges what HR states',
-      columns: named('connection identity_id confirmed run_id'),
+      columns: splitNames('connection identity_id confirmed run_id'),
     },
   ],
   plan_entries: [
@@ -116,7 +116,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'roster entries that a plan would write',
       removedWhen: 'the plan is accepted or dropped',
-      columns: named(
+      columns: splitNames(
         'run_id identity_id desired inferred deferred_to cleared_date deferred_zone due_at held_departure is_by_operator as_of employment_as_of export_is_silent field_times absences group_value',
       ),
     },
@@ -126,19 +126,19 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'the sent record, its differences and their digest',
       removedWhen: values,
-      columns: named('record fields digest group_value'),
+      columns: splitNames('record fields digest group_value'),
     },
     {
       holds: 'words',
       description: "the platform's answer; its message may quote values",
       removedWhen: values,
-      columns: named('answer'),
+      columns: splitNames('answer'),
     },
     {
       holds: 'keys',
       description: 'whose change it was, the leaving date, and the outcome',
       removedWhen: history,
-      columns: named(
+      columns: splitNames(
         'run_id identity_id kind separated_at inferred carried reason origin batch state step requests sent_at answered_at is_entry',
       ),
     },
@@ -148,13 +148,13 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'the reason, which may quote a cell',
       removedWhen: values,
-      columns: named('reason fingerprint unlisted'),
+      columns: splitNames('reason fingerprint unlisted'),
     },
     {
       holds: 'keys',
       description: 'rows that cannot be used, and people who may have left',
       removedWhen: `${values}; of a rejected event ${history}`,
-      columns: named('run_id seq line column_name identity_id event cell_only may_leave retry_at cause expected'),
+      columns: splitNames('run_id seq line column_name identity_id event cell_only may_leave retry_at cause expected'),
     },
   ],
   known_faults: [
@@ -162,13 +162,13 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'the cell as HR wrote it, and the reason, which may quote it',
       removedWhen: `${values} after the run that met it last, or ${known} if the row has a readable key`,
-      columns: named('reason cell'),
+      columns: splitNames('reason cell'),
     },
     {
       holds: 'keys',
       description: 'faults of the newest export',
       removedWhen: 'an export is accepted without the fault',
-      columns: named(
+      columns: splitNames(
         'connection fingerprint identity_id line column_name field source cell_only may_leave unlisted cause expected mailed_at times accepted_times is_blocking run_id first_at last_at',
       ),
     },
@@ -178,7 +178,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'when HR was mailed what to correct, and whether that failed',
       removedWhen: forEver,
-      columns: named('one slot claimed_until attempts retry_at sent_at failing_since last_failure'),
+      columns: splitNames('one slot claimed_until attempts retry_at sent_at failing_since last_failure'),
     },
   ],
   weekly_mails: [
@@ -186,7 +186,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'when the weekly summary was mailed, and whether that failed',
       removedWhen: forEver,
-      columns: named('one slot claimed_until attempts retry_at sent_at failing_since last_failure'),
+      columns: splitNames('one slot claimed_until attempts retry_at sent_at failing_since last_failure'),
     },
   ],
   key_answers: [
@@ -194,7 +194,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'answers about two keys of HR',
       removedWhen: 'an operator takes the answer back',
-      columns: named('connection former identity_id same answered_by answered_at'),
+      columns: splitNames('connection former identity_id same answered_by answered_at'),
     },
   ],
   key_change_candidates: [
@@ -202,7 +202,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'keys of a plan that look like one person',
       removedWhen: history,
-      columns: named('run_id former identity_id in_common clear'),
+      columns: splitNames('run_id former identity_id in_common clear'),
     },
   ],
   overtaken_events: [
@@ -210,7 +210,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'events without effect on a person, because newer facts were known',
       removedWhen: 'seven days after the event came',
-      columns: named('event identity_id reason'),
+      columns: splitNames('event identity_id reason'),
     },
   ],
   foreign_people: [
@@ -218,7 +218,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'people whom only the platform knows',
       removedWhen: 'the list is read again',
-      columns: named('connection identity_id is_separated first_at last_at'),
+      columns: splitNames('connection identity_id is_separated first_at last_at'),
     },
   ],
   unapproved_people: [
@@ -226,7 +226,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'people who were left out when a part of their plan was approved, and wait for an approval',
       removedWhen: 'somebody approves it, an export no longer states it, or `rollcall forget`',
-      columns: named('connection identity_id departs run_id as_of ended_by since'),
+      columns: splitNames('connection identity_id departs run_id as_of ended_by since'),
     },
   ],
   hold_backs: [
@@ -234,7 +234,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'words',
       description: 'whose departure an operator holds back, until when and why',
       removedWhen: 'it is ended or replaced, or `rollcall forget`',
-      columns: named('connection identity_id until reason held_by held_at'),
+      columns: splitNames('connection identity_id until reason held_by held_at'),
     },
   ],
   settings_changes: [
@@ -243,7 +243,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description:
         'the configuration before and after the newest change in the console, and changes that wait for a second admin, as the file has them: a secret that stands there as a text instead of a reference is in them',
       removedWhen: 'the next change is saved, or the waiting one is decided or replaced',
-      columns: named('id connection file before after changed_by principal changed_at expires_at writing_since'),
+      columns: splitNames('id connection file before after changed_by principal changed_at expires_at writing_since'),
     },
   ],
   stated_departures: [
@@ -251,7 +251,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'words',
       description: 'departures that operators state, and why',
       removedWhen: 'HR states one, it is withdrawn, or `rollcall forget`',
-      columns: named(
+      columns: splitNames(
         'connection identity_id leaving_date due_at reason stated_by principal stated_at applies is_emergency approved_by proposed_date proposed_by proposed_principal proposed_reason proposed_until proposed_at is_learned unconfirmed_until',
       ),
     },
@@ -261,7 +261,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'rows of exports that take effect on a later day',
       removedWhen: 'that day, a newer export about the person, or `rollcall forget`',
-      columns: named('seq connection identity_id run_id effective_on due_at observation'),
+      columns: splitNames('seq connection identity_id run_id effective_on due_at observation'),
     },
   ],
   pauses: [
@@ -269,7 +269,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'words',
       description: 'the newest pause of each connection: until when, why and by whom',
       removedWhen: 'the connection is paused again',
-      columns: named('connection since until reason paused_by ended_at'),
+      columns: splitNames('connection since until reason paused_by ended_at'),
     },
   ],
   leavers: [
@@ -277,7 +277,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'the times of each departure, and what the platform showed',
       removedWhen: forEver,
-      columns: named(
+      columns: splitNames(
         'id connection identity_id run_id effective_on effective_at inferred joined_as_leaver previous_dates stated_at stated_by first_seen_at accepted_at sent_at acknowledged_at visible_at check_at checks checked_at platform_status finding finding_detail ended_at ended_as',
       ),
     },
@@ -288,7 +288,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description:
         'when the personnel of the platform and lists of accounts are compared with HR, and how the newest comparison ended',
       removedWhen: 'the directory leaves the configuration',
-      columns: named(
+      columns: splitNames(
         'compared next_at claimed_until compared_at synced_at number requests unreadable list failure failed_at',
       ),
     },
@@ -299,7 +299,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description:
         "how many people of a connection match HR's data on the platform, and how many accounts have no finding",
       removedWhen: 'the directory leaves the configuration',
-      columns: named('connection people effective at'),
+      columns: splitNames('connection people effective at'),
     },
   ],
   effective_findings: [
@@ -308,7 +308,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description:
         'people whom the platform shows otherwise, and why; accounts of leavers or unknown people; e-mails, logins, and who edited people by hand',
       removedWhen: 'a comparison does not see it again, the directory leaves the configuration, or `rollcall forget`',
-      columns: named(
+      columns: splitNames(
         'connection person_connection subject identity_id person_id cause evidence can_reset first_seen_at last_seen_at seen_in',
       ),
     },
@@ -318,7 +318,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'the columns of an export, and the field of each',
       removedWhen: history,
-      columns: named('run_id headers columns'),
+      columns: splitNames('run_id headers columns'),
     },
   ],
   export_indexes: [
@@ -327,7 +327,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description:
         'the change filter of the accepted export and of open plans: people about whom the next export needs a decision',
       removedWhen: 'the next accepted export, or the plan is dropped',
-      columns: named('run_id connection base accepted is_same head seal'),
+      columns: splitNames('run_id connection base accepted is_same head seal'),
     },
   ],
   export_index_parts: [
@@ -336,7 +336,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description:
         'the change filter: a digest of each unchanged row, made with a key of the installation, and its person',
       removedWhen: 'the next accepted export, or the plan is dropped',
-      columns: named('run_id part data'),
+      columns: splitNames('run_id part data'),
     },
   ],
   changed_people: [
@@ -344,7 +344,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'people who changed since the accepted export',
       removedWhen: 'the next accepted export',
-      columns: named('seq connection identity_id run_id'),
+      columns: splitNames('seq connection identity_id run_id'),
     },
   ],
   run_accounts: [
@@ -352,7 +352,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'the row of a person whom an operator requested, and the account of a revert',
       removedWhen: `${values}; at most 200 of a connection`,
-      columns: named('run_id account'),
+      columns: splitNames('run_id account'),
     },
   ],
   problems: [
@@ -360,7 +360,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'words',
       description: 'people whom the platform refuses; the message may quote values',
       removedWhen: 'the platform has acknowledged the person',
-      columns: named('connection identity_id run_id kind status message first_at last_at times'),
+      columns: splitNames('connection identity_id run_id kind status message first_at last_at times'),
     },
   ],
   inbox: [
@@ -369,13 +369,15 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       description: 'events as HR sent them, and why one cannot be used',
       removedWhen:
         'their run is accepted; unusable ones `valuesDays` after they came, or after the time for which they wait',
-      columns: named('body reason'),
+      columns: splitNames('body reason'),
     },
     {
       holds: 'none',
       description: 'what identifies an event, and its outcome',
       removedWhen: 'seven days after it came; of a rejected one, when it is retried or dismissed',
-      columns: named('id connection dedup_key event_id signed_at received_at state run_id joined retry_at mailed_at'),
+      columns: splitNames(
+        'id connection dedup_key event_id signed_at received_at state run_id joined retry_at mailed_at',
+      ),
     },
   ],
   scim_resources: [
@@ -383,7 +385,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'users and groups that a sender pushed',
       removedWhen: pushed,
-      columns: named(
+      columns: splitNames(
         'connection kind id ordinal name external_id identity_id is_active version created_at changed_at body',
       ),
     },
@@ -393,7 +395,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'values',
       description: 'who is in a group',
       removedWhen: pushed,
-      columns: named('connection group_id member display ordinal'),
+      columns: splitNames('connection group_id member display ordinal'),
     },
   ],
   scim_connections: [
@@ -401,7 +403,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'the newest change',
       removedWhen: forEver,
-      columns: named('connection changed_at'),
+      columns: splitNames('connection changed_at'),
     },
   ],
   runs: [
@@ -409,7 +411,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'runs: counts, verdicts with the first keys, digests, names of sources, reasons',
       removedWhen: history,
-      columns: named(
+      columns: splitNames(
         'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification blocked_people counts guards people_counts known_people digest outdated_reason held_part_run_id part_of_run_id created_at started_at finished_at decided_by decided_at configuration basis passed_part_run_id linked_run_id requested_by expires_at decided_reason values_removed_at',
       ),
     },
@@ -419,7 +421,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'words',
       description: 'batches: counts, times, the last failure',
       removedWhen: history,
-      columns: named(
+      columns: splitNames(
         'run_id batch kind state due_at attempts lease uncertain session requests people confirmed refused answer sent_at answered_at failures failing_since last_code last_failure recent_attempts',
       ),
     },
@@ -429,7 +431,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'batches taken over from another process',
       removedWhen: 'that process has ended',
-      columns: named('run_id batch lease'),
+      columns: splitNames('run_id batch lease'),
     },
   ],
   connections: [
@@ -437,7 +439,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'the newest accepted export, its last keys, and what blocks the connection',
       removedWhen: forEver,
-      columns: named(
+      columns: splitNames(
         'name target_key target_id target_resource target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted roster_version blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by',
       ),
     },
@@ -447,7 +449,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'decided exports, by version',
       removedWhen: '`historyDays` after the source last listed them',
-      columns: named('connection version source outcome decided_at archived_at listed_at'),
+      columns: splitNames('connection version source outcome decided_at archived_at listed_at'),
     },
   ],
   classified_values: [
@@ -455,7 +457,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'classified values of a status',
       removedWhen: forEver,
-      columns: named('connection field value meaning classified_by classified_at'),
+      columns: splitNames('connection field value meaning classified_by classified_at'),
     },
   ],
   unlisted_values: [
@@ -463,7 +465,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'unlisted values of a status',
       removedWhen: forEver,
-      columns: named('connection field value first_at'),
+      columns: splitNames('connection field value first_at'),
     },
   ],
   slots: [
@@ -471,7 +473,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'scheduled times that were run',
       removedWhen: '`historyDays`; the newest of each schedule stays',
-      columns: named('connection slot taken_at'),
+      columns: splitNames('connection slot taken_at'),
     },
   ],
   alerts: [
@@ -479,7 +481,9 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'alerts, in counts',
       removedWhen: '90 days after the end',
-      columns: named('id connection kind code reason since people leavers run_id raised_at absent_since cleared_at'),
+      columns: splitNames(
+        'id connection kind code reason since people leavers run_id raised_at absent_since cleared_at',
+      ),
     },
   ],
   notifications: [
@@ -487,7 +491,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'the messages of an alert to each channel',
       removedWhen: '90 days after the end',
-      columns: named('alert_id channel next_at claimed_until sent attempts sent_code notified_at last_failure'),
+      columns: splitNames('alert_id channel next_at claimed_until sent attempts sent_code notified_at last_failure'),
     },
   ],
   alert_messages: [
@@ -495,7 +499,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'when a message was sent, for the limit of its channel',
       removedWhen: 'a day later',
-      columns: named('channel sent_at'),
+      columns: splitNames('channel sent_at'),
     },
   ],
   leases: [
@@ -503,7 +507,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'running processes, with host and roles',
       removedWhen: 'a day after they ended',
-      columns: named('id seen_at process'),
+      columns: splitNames('id seen_at process'),
     },
   ],
   request_budget: [
@@ -511,7 +515,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'requests of the current window, and since when they fail',
       removedWhen: 'the window ends, and the platform answers',
-      columns: named('key points expire failing_since failing_reason failing_is_away'),
+      columns: splitNames('key points expire failing_since failing_reason failing_is_away'),
     },
   ],
   audit_pending: [
@@ -519,7 +523,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'unsigned audit entries',
       removedWhen: 'the next signature',
-      columns: named('id entry mac'),
+      columns: splitNames('id entry mac'),
     },
   ],
   audit_trail: [
@@ -527,7 +531,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'audit entries: keys, counts, digests, typed reasons',
       removedWhen: forEver,
-      columns: named('ordinal entry hash'),
+      columns: splitNames('ordinal entry hash'),
     },
   ],
   audit_checkpoints: [
@@ -535,7 +539,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'signatures of the audit trail',
       removedWhen: forEver,
-      columns: named('ordinal key previous hash at signature'),
+      columns: splitNames('ordinal key previous hash at signature'),
     },
   ],
   access_tokens: [
@@ -543,7 +547,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'tokens of the control API and of SCIM: name, role, times, and a digest of the token',
       removedWhen: forEver,
-      columns: named(
+      columns: splitNames(
         'id name role connection hash created_at created_by expires_at last_used_at revoked_at revoked_by',
       ),
     },
@@ -553,7 +557,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'words',
       description: 'sign-ins to the console: name, role, method, and a digest of the cookie',
       removedWhen: 'the next sign-in after the end',
-      columns: named('hash name role principal token_id created_at seen_at expires_at'),
+      columns: splitNames('hash name role principal token_id created_at seen_at expires_at'),
     },
   ],
   installation: [
@@ -561,7 +565,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'the id of the installation, and where it was moved to',
       removedWhen: forEver,
-      columns: named('one id made_at moved_to moved_at'),
+      columns: splitNames('one id made_at moved_to moved_at'),
     },
   ],
   restored_connections: [
@@ -569,7 +573,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'restored connections that have to read the platform before they plan',
       removedWhen: 'the platform is read',
-      columns: named('connection known_until restored_at'),
+      columns: splitNames('connection known_until restored_at'),
     },
   ],
   migrations: [
@@ -577,7 +581,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'none',
       description: 'the version of the tables',
       removedWhen: forEver,
-      columns: named('name applied_at sha256'),
+      columns: splitNames('name applied_at sha256'),
     },
   ],
 }

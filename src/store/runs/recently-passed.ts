@@ -74,11 +74,11 @@ export async function usualOf(
   if (rows.length === 0) return null
   return {
     runs: rows.length,
-    most: rows.reduce((most, { people_counts }) => largest(most, people_counts ?? noPeople), noPeople),
+    most: rows.reduce((most, { people_counts }) => largestCounts(most, people_counts ?? noPeople), noPeople),
   }
 }
 
-function largest(a: PeopleCounts, b: PeopleCounts): PeopleCounts {
+function largestCounts(a: PeopleCounts, b: PeopleCounts): PeopleCounts {
   const fields = (kind: 'changed' | 'blanked'): FieldCounts =>
     Object.fromEntries(
       otherFieldsOf(a[kind], b[kind]).map((field) => [field, Math.max(a[kind][field] ?? 0, b[kind][field] ?? 0)]),

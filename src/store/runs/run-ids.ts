@@ -15,12 +15,12 @@ export async function idsWithPrefix(db: Db, { prefix, ...filter }: IdsWithPrefix
   const [from, to] = [lowest, highest].map((end) => prefix + end.slice(prefix.length))
   // The hyphens of an id have fixed positions.
   if (prefix.includes('-') && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(from ?? '')) return []
-  return await newest(ids(db, filter).where(sql<boolean>`id between ${from}::uuid and ${to}::uuid`), filter)
+  return await newestIds(ids(db, filter).where(sql<boolean>`id between ${from}::uuid and ${to}::uuid`), filter)
 }
 
 /** The held runs, the newest first. */
 export async function heldIds(db: Db, filter: RunIdFilter): Promise<string[]> {
-  return await newest(ids(db, filter).where('state', '=', 'held'), filter)
+  return await newestIds(ids(db, filter).where('state', '=', 'held'), filter)
 }
 
 /** The run that is `before` runs older than the newest; none if there are fewer. */
@@ -28,7 +28,7 @@ export async function idBefore(
   db: Db,
   { before, connection }: { readonly before: number; readonly connection?: string },
 ): Promise<string[]> {
-  return await newest(ids(db, { connection }).offset(before), { limit: 1 })
+  return await newestIds(ids(db, { connection }).offset(before), { limit: 1 })
 }
 
 function ids(db: Db, { connection }: { readonly connection?: string }) {
@@ -36,7 +36,7 @@ function ids(db: Db, { connection }: { readonly connection?: string }) {
   return connection === undefined ? query : query.where('connection', '=', connection)
 }
 
-async function newest(query: ReturnType<typeof ids>, { limit }: { readonly limit: number }): Promise<string[]> {
+async function newestIds(query: ReturnType<typeof ids>, { limit }: { readonly limit: number }): Promise<string[]> {
   const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute()
   return rows.map(({ id }) => id)
 }

@@ -203,9 +203,9 @@ async function uploadBatch(attempt: Attempt, { session, people, refused }: Uploa
   const classified = classifyAnswer(answer)
   if (classified.kind === 'done') {
     const items = classified.body
-    if (items.length !== fitting.length) return unmatched(fitting.length)
+    if (items.length !== fitting.length) return unmatchedStop(fitting.length)
     const failed = items.find(({ statusCode }) => statusCode >= 500)
-    if (failed) return unmatched(fitting.length)
+    if (failed) return unmatchedStop(fitting.length)
     items.forEach(({ statusCode: status, error }, position) => {
       const person = fitting[position]?.person
       if (person === undefined || status < 400) return
@@ -233,7 +233,7 @@ async function uploadBatch(attempt: Attempt, { session, people, refused }: Uploa
   return taken
 }
 
-function unmatched(people: number): Stop {
+function unmatchedStop(people: number): Stop {
   const message = `the platform's answer left open what became of ${pluralize(people, 'record')}`
   return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
 }

@@ -45,7 +45,7 @@ export async function upsert(attempt: Attempt, people: readonly RecordText[]): P
   const results = new Map<string, PersonResult>()
   const openOutcomes: OpenOutcome[] = []
   const fits = (person: RecordText): boolean => {
-    const refused = misfit(attempt, person)
+    const refused = refusedBySchema(attempt, person)
     if (refused !== null) results.set(person.identityId, refused)
     return refused === null
   }
@@ -57,7 +57,7 @@ export async function upsert(attempt: Attempt, people: readonly RecordText[]): P
 }
 
 /** Why a record cannot be upserted; null if it can. An upsert replaces everything that the platform has of a record. */
-function misfit(attempt: Attempt, person: RecordText): RefusedAnswer | null {
+function refusedBySchema(attempt: Attempt, person: RecordText): RefusedAnswer | null {
   const fault = requireRecords(attempt).shape.faultOf(parseRecord(person), false)
   return fault && shapeRefusal(fault)
 }

@@ -4,7 +4,7 @@ import {
   type AccountFinding,
   compareAccounts,
   countContradictions,
-  folded,
+  foldText,
   type StatedPerson,
 } from '../../identity/effective/accounts.ts'
 import {
@@ -189,11 +189,11 @@ async function withWaitingRows(
   findings: readonly AccountFinding[],
 ): Promise<readonly AccountFinding[]> {
   const unknown = findings.flatMap(({ cause, account }) => (cause === 'account_unknown' && account ? [account] : []))
-  const keys = unknown.flatMap(({ employeeNumber }) => (employeeNumber === null ? [] : [folded(employeeNumber)]))
+  const keys = unknown.flatMap(({ employeeNumber }) => (employeeNumber === null ? [] : [foldText(employeeNumber)]))
   const addresses = unknown.flatMap(addressesOf)
   const waiting = await keysOfWaitingRows(db, { connections: namesOfPeople(connections), keys, addresses })
   const waits = (account: Account) =>
-    [folded(account.employeeNumber ?? ''), ...addressesOf(account)].some((text) => waiting.has(text))
+    [foldText(account.employeeNumber ?? ''), ...addressesOf(account)].some((text) => waiting.has(text))
   return findings.map((finding) =>
     finding.cause === 'account_unknown' && finding.account && waits(finding.account)
       ? { ...finding, evidence: { ...finding.evidence, note: 'row_waits' } }
@@ -202,7 +202,7 @@ async function withWaitingRows(
 }
 
 function addressesOf({ login, emails }: Account): string[] {
-  return [login ?? '', ...emails].map(folded).filter((address) => address !== '')
+  return [login ?? '', ...emails].map(foldText).filter((address) => address !== '')
 }
 
 function namesOfPeople(connections: SyncContext['connections']): string[] {

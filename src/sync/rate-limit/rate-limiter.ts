@@ -99,7 +99,7 @@ async function withinCircuit<A extends AnyAnswer>(
 ): Promise<A | Unreachable> {
   try {
     const outcome = await breaker.run(send, signal)
-    return 'answer' in outcome ? outcome.answer : withheld(outcome.withheldMs)
+    return 'answer' in outcome ? outcome.answer : withheldAnswer(outcome.withheldMs)
   } catch (error) {
     // Whatever noticed the abort first, the reason is that of the signal.
     signal.throwIfAborted()
@@ -158,7 +158,7 @@ async function awaitUnreserved(budget: Budget, { requests, ms }: Window, signal:
   }
 }
 
-function withheld(retryAfterMs: number): Unreachable {
+function withheldAnswer(retryAfterMs: number): Unreachable {
   const message = 'the platform failed several times in a row; no request is sent for a while'
   return { status: 'unreachable', reason: 'withheld', message, sent: false, retryAfterMs }
 }

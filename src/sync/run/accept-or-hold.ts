@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { areCovered, judgesFaults } from '../../identity/guards/covered.ts'
 import { namedBesidesLeftOut } from '../../identity/guards/left-out.ts'
-import { doubtsValues, untainted } from '../../identity/guards/taints.ts'
+import { doubtsValues, withoutTainted } from '../../identity/guards/taints.ts'
 import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import { holdAllEvents } from '../../store/inbox/inbox.ts'
 import { writeOutEntries } from '../../store/plans/entries.ts'
@@ -125,7 +125,7 @@ async function acceptUndoubtedPart(
   now: Date,
 ): Promise<PassedPart | null> {
   const verdicts = guards ?? []
-  const kinds = untainted(verdicts, connection.onHold.send)
+  const kinds = withoutTainted(verdicts, connection.onHold.send)
   const removes = connection.records !== undefined
   const id = await storePassedPart(tx, { runId, kinds, onlyEmployment: doubtsValues(verdicts), removes, now })
   const run = id === null ? null : await getRun(tx, id)

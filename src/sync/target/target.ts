@@ -178,7 +178,7 @@ async function findOrCreateTarget(
     return existing ?? blockedBy('connection_missing', 404, 'the connection does not exist')
   const { client, rateLimiter } = ctx.platform
   const records = recordTarget(target)
-  const body = records === null ? { name: target.name, providerTypes: ['HRIS' as const] } : creation(records)
+  const body = records === null ? { name: target.name, providerTypes: ['HRIS' as const] } : creationBody(records)
   const answer = await rateLimiter.send(async () => {
     // The claim may have run out while this process was suspended, and another process may have created the connection since.
     if (!(await holdsTarget(ctx.store.db, { connection: connection.name, lease: ctx.lease }))) throw new TargetLost()
@@ -192,7 +192,7 @@ async function findOrCreateTarget(
     : await byId(ctx.platform, { id: classified.body.id, records }, signal)
 }
 
-function creation({ name, workspaces, displayNameKey, description, schema, sampleData }: RecordTarget) {
+function creationBody({ name, workspaces, displayNameKey, description, schema, sampleData }: RecordTarget) {
   return {
     name,
     providerTypes: ['CUSTOM' as const],
@@ -211,7 +211,7 @@ async function byId(
   signal: AbortSignal,
 ): Promise<TargetId | Stop> {
   const type = records === null ? 'HRIS' : 'CUSTOM'
-  const input = { params: { connectionId: id }, query: expanded(records) }
+  const input = { params: { connectionId: id }, query: expandParameter(records) }
   const classified = classifyAnswer(await rateLimiter.send(() => client.getCustomConnection(input, { signal }), signal))
   if (classified.kind === 'missing')
     return blockedBy('connection_missing', 404, `the platform has no custom connection ${id}`)
@@ -236,7 +236,7 @@ async function byName(
   try {
     const list = (input: Parameters<typeof client.listCustomConnections>[0]) =>
       rateLimiter.send(() => client.listCustomConnections(input, { signal }), signal)
-    for await (const connection of walk(list, { query: { size: 500, ...expanded(records) } })) {
+    for await (const connection of walk(list, { query: { size: 500, ...expandParameter(records) } })) {
       if (connection.clientAlias === name && connection.providerTypes?.includes(type)) matches.push(connection)
     }
   } catch (error) {
@@ -250,7 +250,7 @@ async function byName(
   return blockedBy('connection_unsuitable', 409, message)
 }
 
-function expanded(records: RecordTarget | null): { 'expand[]'?: ['customResources'] } {
+function expandParameter(records: RecordTarget | null): { 'expand[]'?: ['customResources'] } {
   return records === null ? {} : { 'expand[]': ['customResources'] }
 }
 

@@ -60,7 +60,9 @@ export async function verifyLeavers(
   const saveResults: SaveResults = (results) => recordCheckResults(db, results, now)
   try {
     const people = claimed.filter((person): person is CheckWithEmail => person.email !== null)
-    await saveResults(claimed.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
+    await saveResults(
+      claimed.filter(({ email }) => email === null).map(({ id }) => ({ id, ...findingWithoutStatus('no_email') })),
+    )
     // A search has only the people of these connections, and may be some seconds old. The plain list has everybody as they are now.
     const targets = await Promise.all(connections.map((name) => targetOf(db, name)))
     const connectionIds = targets.flatMap(({ id }) => id ?? [])
@@ -75,7 +77,7 @@ export async function verifyLeavers(
   }
 }
 
-function nothing(finding: LeaverFinding): Finding {
+function findingWithoutStatus(finding: LeaverFinding): Finding {
   return { visible: false, status: null, finding, detail: null }
 }
 
@@ -109,7 +111,7 @@ async function readList(
   const statuses = await readStatuses(walk(list, { query: formerPeople }), people)
   if (!('refused' in statuses)) return saveFormer(people, statuses.byEmail, saveResults)
   const stop = stopOf(classifyRefusal(statuses.refused)) ?? 'no_operation'
-  await saveResults(people.map(({ id }) => ({ id, ...nothing(stop) })))
+  await saveResults(people.map(({ id }) => ({ id, ...findingWithoutStatus(stop) })))
   return []
 }
 
@@ -152,7 +154,7 @@ async function saveFormer(
 ): Promise<readonly CheckWithEmail[]> {
   const statusOf = ({ email }: CheckWithEmail): string | undefined => byEmail.get(email.toLowerCase())
   const gone = people.filter((person) => statusOf(person) !== undefined)
-  await saveResults(gone.map((person) => ({ id: person.id, ...visible(statusOf(person) ?? '') })))
+  await saveResults(gone.map((person) => ({ id: person.id, ...visibleFinding(statusOf(person) ?? '') })))
   return people.filter((person) => statusOf(person) === undefined)
 }
 
@@ -164,7 +166,8 @@ async function readEach(
 ): Promise<void> {
   for (const [at, person] of people.entries()) {
     const read = await readOne(endpoint, person, employed)
-    if ('stop' in read) return await saveResults(people.slice(at).map(({ id }) => ({ id, ...nothing(read.stop) })))
+    if ('stop' in read)
+      return await saveResults(people.slice(at).map(({ id }) => ({ id, ...findingWithoutStatus(read.stop) })))
     await saveResults([{ id: person.id, ...read.of }])
   }
 }
@@ -179,11 +182,11 @@ async function readOne(
   )
   const classified = classifyAnswer(answer)
   if (classified.kind === 'missing')
-    return (await hasPersonnel(endpoint)) ? { of: nothing('no_person') } : { stop: 'no_operation' }
-  if (classified.kind === 'refused') return { of: nothing('no_person') }
+    return (await hasPersonnel(endpoint)) ? { of: findingWithoutStatus('no_person') } : { stop: 'no_operation' }
+  if (classified.kind === 'refused') return { of: findingWithoutStatus('no_person') }
   if (classified.kind !== 'done') return { stop: stopOf(classified) ?? 'unreachable' }
   const { employmentStatus: status, statusUpdatedAt } = classified.body
-  if (isFormer(status)) return { of: visible(status) }
+  if (isFormer(status)) return { of: visibleFinding(status) }
   const other = employed.get(email.toLowerCase())
   const result = (finding: LeaverFinding, detail: string | null = null): CheckOutcome => ({
     of: { visible: false, status, finding, detail },
@@ -194,7 +197,7 @@ async function readOne(
   return other === undefined ? result('still_employed') : result('other_key', other)
 }
 
-function visible(status: string): Finding {
+function visibleFinding(status: string): Finding {
   return { visible: true, status, finding: null, detail: null }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { renderChanges, renderField, renderPlan, renderSummary } from '../../../src/cli/render/plan.ts'
-import { type Paint, plain, wrapped } from '../../../src/cli/render/text.ts'
+import { type Paint, plain, wrapLines } from '../../../src/cli/render/text.ts'
 import { changeView, counts, planDocument } from '../../helpers/control-documents.ts'
 
 const marked: Paint = (style, text) => `<${style}>${text}</${style}>`
@@ -120,7 +120,7 @@ test('a leaver is shown with who it is and why, in lines that fit a terminal wha
     email: 'ana@acme.example',
   }
 
-  const text = wrapped(
+  const text = wrapLines(
     renderChanges([changeView({ fields, person, why: 'the date is stated: people.csv:41' })], plain),
     80,
   )

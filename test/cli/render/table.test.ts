@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import tty from 'node:tty'
 import { afterEach, expect, test, vi } from 'vitest'
-import { aligned, displayWidth } from '../../../src/cli/render/table.ts'
+import { alignColumns, displayWidth } from '../../../src/cli/render/table.ts'
 import { levelMark, plain } from '../../../src/cli/render/text.ts'
 import { paintFor } from '../../../src/text/print.ts'
 
@@ -17,12 +17,12 @@ const row = [
 test('a table has its natural width if there is room, and in a file', () => {
   const lines = ['CONNECTION  KEY   STATE    MESSAGE', `acme        1222  refused  ${row[3]}`]
 
-  expect(aligned([head, row], asItIs)).toEqual(lines)
-  expect(aligned([head, row], asItIs, 200)).toEqual(lines)
+  expect(alignColumns([head, row], asItIs)).toEqual(lines)
+  expect(alignColumns([head, row], asItIs, 200)).toEqual(lines)
 })
 
 test('the last cell is broken between words where the row leaves room for it', () => {
-  expect(aligned([head, row], asItIs, 80)).toEqual([
+  expect(alignColumns([head, row], asItIs, 80)).toEqual([
     'CONNECTION  KEY   STATE    MESSAGE',
     'acme        1222  refused  the platform has another person with the address of',
     '                           this one: ask them to be merged',
@@ -32,7 +32,7 @@ test('the last cell is broken between words where the row leaves room for it', (
 test('where it does not, it stands below the row, and the widest columns are made narrower', () => {
   const wide = ['a-connection-with-a-long-name', '1222', 'refused', 'not today, thank you, says the platform']
 
-  expect(aligned([wide], asItIs, 40)).toEqual([
+  expect(alignColumns([wide], asItIs, 40)).toEqual([
     'a-connection-with-a-long-  1222  refused',
     'name',
     '  not today, thank you, says the',
@@ -47,7 +47,7 @@ test.each([80, 60, 40, 20])('no line is wider than %i columns, and nothing is cu
     ['グローベックス', '山田太郎-0001', '👩‍👩‍👧 held', '日本語の長い説明文です。 もう一つの文。'],
   ]
 
-  const lines = aligned(rows, asItIs, room)
+  const lines = alignColumns(rows, asItIs, room)
 
   expect(lines.filter((line) => displayWidth(line) > Math.max(room, 28))).toEqual([])
   const letters = (texts: readonly string[]) => [...texts.join('').replaceAll(/\s/g, '')].sort().join('')
@@ -62,7 +62,7 @@ test('East Asian characters, pictures and accents take the columns that a termin
     ['abcd', '|'],
   ]
 
-  const columns = aligned(rows, asItIs).map((line) => displayWidth(line.slice(0, line.indexOf('|'))))
+  const columns = alignColumns(rows, asItIs).map((line) => displayWidth(line.slice(0, line.indexOf('|'))))
 
   expect(columns).toEqual([6, 6, 6, 6])
 })

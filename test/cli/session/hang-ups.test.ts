@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { acceptOnce, ended, endWithin, nextLife } from '../../../src/cli/commands/serve.ts'
+import { acceptOnce, endWithin, nextLife, stopDaemon } from '../../../src/cli/commands/serve.ts'
 import { listenForHangUp } from '../../../src/cli/session/hang-ups.ts'
 import type { Config } from '../../../src/daemon/config/config.ts'
 import { refusalReason } from '../../../src/daemon/config/reload.ts'
@@ -49,7 +49,7 @@ test('a stopping daemon answers requests until its work has ended', async () => 
   }
   const events = silentEvents(({ event }) => steps.push(event))
 
-  const exit = await ended(daemon, { events, reason: 'SIGTERM' })
+  const exit = await stopDaemon(daemon, { events, reason: 'SIGTERM' })
 
   expect([exit, ...steps]).toEqual([0, 'daemon.stopping', 'its work rests', 'its servers close', 'daemon.stopped'])
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { columnsIn } from '../../../src/connectors/expressions/check.ts'
 import { withExpressions } from '../../../src/connectors/expressions/expressions.ts'
 import { scimMapping } from '../../../src/connectors/scim/mapping.ts'
-import { departed, readsGroups, toPerson } from '../../../src/connectors/scim/person.ts'
+import { asInactive, readsGroups, toPerson } from '../../../src/connectors/scim/person.ts'
 import type { ScimResource } from '../../../src/connectors/scim/resource.ts'
 import { ScimSource, scimEventSettings } from '../../../src/connectors/scim/settings.ts'
 import { readEvents } from '../../../src/connectors/webhook/events.ts'
@@ -143,7 +143,7 @@ describe('a user as a person', () => {
 
     expect(toPerson(columnsRead(mappingWith()), less, surroundings).identityId).toBeNull()
     expect(toPerson(columnsRead(mappingWith()), ana, surroundings).identityId).toBe('E1')
-    expect(departed(toPerson(columnsRead(mappingWith()), ana, surroundings).record)).toMatchObject({
+    expect(asInactive(toPerson(columnsRead(mappingWith()), ana, surroundings).record)).toMatchObject({
       externalId: 'E1',
       active: false,
     })

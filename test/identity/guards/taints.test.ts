@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { changeKinds, type Verdict } from '../../../src/identity/change.ts'
-import { doubtsValues, untainted, withTaints } from '../../../src/identity/guards/taints.ts'
+import { doubtsValues, withoutTainted, withTaints } from '../../../src/identity/guards/taints.ts'
 
 const verdict = (name: string, overrides: Partial<Verdict> = {}): Verdict => ({
   name,
@@ -37,8 +37,8 @@ test('a passed verdict puts nothing in doubt', () => {
   const verdicts = withTaints([verdict('leavers', { ok: true }), verdict('blanks')])
 
   expect(verdicts[0]).not.toHaveProperty('taints')
-  expect(untainted(verdicts, ['leave', 'join', 'return'])).toEqual(['leave', 'return'])
-  expect(untainted([verdict('leavers')], changeKinds)).toEqual([])
+  expect(withoutTainted(verdicts, ['leave', 'join', 'return'])).toEqual(['leave', 'return'])
+  expect(withoutTainted([verdict('leavers')], changeKinds)).toEqual([])
 })
 
 test.each(['fieldChanges', 'blanks'])(

@@ -32,7 +32,7 @@ export async function* decodedBody(
   { headers, body }: Dispatcher.ResponseData,
   { label, budget, limits }: BodyOptions,
 ): AsyncGenerator<Buffer> {
-  const chunks: AsyncIterable<Buffer> = decompressed(body, headers['content-encoding'], label)
+  const chunks: AsyncIterable<Buffer> = decompress(body, headers['content-encoding'], label)
   try {
     for await (const chunk of chunks) {
       budget.remainingBytes -= chunk.length
@@ -54,20 +54,24 @@ export function checkContentType(headers: ResponseHeaders, format: 'csv' | 'xlsx
       'check the address and the credentials',
     )
   if (otherFormats[format].test(mediaType))
-    throw unreadable(`${label} answers with ${printable(mediaType)}`, `expected ${format}; check format`)
+    throw unreadable(`${label} answers with ${withoutControlCharacters(mediaType)}`, `expected ${format}; check format`)
 }
 
-function decompressed(body: Readable, encoding: string | string[] | undefined, label: string): Readable {
+function decompress(body: Readable, encoding: string | string[] | undefined, label: string): Readable {
   const name = String(encoding ?? 'identity')
     .trim()
     .toLowerCase()
   if (name === 'identity') return body
   const decoder = Object.hasOwn(decoders, name) ? decoders[name]?.() : undefined
-  if (!decoder) throw unreadable(`${label} packs its answer in an unknown way (${printable(name)})`, 'check the server')
+  if (!decoder)
+    throw unreadable(
+      `${label} packs its answer in an unknown way (${withoutControlCharacters(name)})`,
+      'check the server',
+    )
   // Errors reach the reader of the decoder.
   return pipeline(body, decoder, () => {})
 }
 
-function printable(text: string): string {
+function withoutControlCharacters(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 80)
 }

@@ -16,12 +16,12 @@ const date = /^(?:[A-Za-z]{3,9},? |\d{4}-\d\d-\d\dT)/
  */
 export function statedWaitMs({ status, headers, now }: StatedWait): number | null {
   // The server's own clock counts for the times that it states.
-  const serverMs = Date.parse(first(headers.date) ?? '')
+  const serverMs = Date.parse(firstValue(headers.date) ?? '')
   const nowMs = Number.isNaN(serverMs) ? now.getTime() : serverMs
-  const retryAfter = resetMs(first(headers['retry-after']), nowMs)
+  const retryAfter = resetMs(firstValue(headers['retry-after']), nowMs)
   if (retryAfter !== null || status !== 429) return retryAfter
-  const resets = ['ratelimit-reset', 'x-ratelimit-reset', 'x-rate-limit-reset'].map((name) => first(headers[name]))
-  const stated = [exhaustedMs(first(headers.ratelimit)), ...resets.map((value) => resetMs(value, nowMs))]
+  const resets = ['ratelimit-reset', 'x-ratelimit-reset', 'x-rate-limit-reset'].map((name) => firstValue(headers[name]))
+  const stated = [exhaustedMs(firstValue(headers.ratelimit)), ...resets.map((value) => resetMs(value, nowMs))]
   return stated.find((ms) => ms !== null) ?? null
 }
 
@@ -51,6 +51,6 @@ function exhaustedMs(value: string | undefined): number | null {
   return relevant.length === 0 ? null : Math.max(...relevant.map(({ ms }) => ms))
 }
 
-function first(value: string | string[] | undefined): string | undefined {
+function firstValue(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : value?.[0]
 }

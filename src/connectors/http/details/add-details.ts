@@ -52,7 +52,7 @@ export async function addDetails(source: HttpSource, spooled: SpooledList, tools
   const file = await spool.finish(spooled.file.name)
   const opened = opening.move()
   return {
-    ...combined(list, complete),
+    ...combineLists(list, complete),
     rows: (signal) =>
       slicesOfRows(file, { ...complete, counts: list.counts, toRow: detailedRowReader(complete.headers) }, signal),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -113,7 +113,7 @@ async function* batchesOf<T>(items: AsyncIterable<T>, size: number): AsyncGenera
   if (batch.length > 0) yield batch
 }
 
-function combined(list: FetchedList, { headers, digest, summaries, ...complete }: CompleteList) {
+function combineLists(list: FetchedList, { headers, digest, summaries, ...complete }: CompleteList) {
   return {
     headers,
     digest,

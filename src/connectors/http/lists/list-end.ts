@@ -65,7 +65,7 @@ export function endOfList(settings: ListSettings, rule: PageRule, last: LastPage
   checkCounts(last)
   const proofs = statements.filter((statement) => provesEnd(statement, last))
   const more = statedMore(statements, { ...last, proofs, settings })
-  if (more) throw contradicted(textOf(more, last), { settings, last, statement: more })
+  if (more) throw contradictionError(textOf(more, last), { settings, last, statement: more })
   const isCounted = isCountedBy(rule, last, { stated, proofs })
   if (!isCounted) checkComplete(rule, last)
   const signs = proofs.length === 0 ? signsWithoutProof(settings, rule, last) : last.signs
@@ -99,7 +99,7 @@ function checkCounts(last: LastPage): void {
 type Contradiction = { readonly settings: ListSettings; readonly last: LastPage; readonly statement: Statement }
 
 /** The error for a last page after which more should follow. A count may have changed between the pages. */
-function contradicted(text: string, { settings, last, statement }: Contradiction): Error {
+function contradictionError(text: string, { settings, last, statement }: Contradiction): Error {
   const problem = `${last.page.label}: ${text}, so this is not the whole list`
   const help = helpFor(statement, settings)
   return 'count' in statement && last.counts.length > 1 ? new ListChange(problem, help) : unreadable(problem, help)
