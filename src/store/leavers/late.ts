@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { departureWaits } from '../roster/left-out-people.ts'
 import type { Db } from '../schema.ts'
 
 /** The late departures of a connection. `runId`: the run that states the oldest of them. */
@@ -11,8 +12,8 @@ type LateLeavers = {
 
 /**
  * Finds departures that are neither acknowledged nor withdrawn within the limit of their connection. `bounds`: that limit in hours, by the
- * connection's name. A departure whose only plan was
- * rejected or cancelled is not late: an operator decided.
+ * connection's name. A departure whose only plan was rejected or cancelled is not late, as an operator decided, unless the person was left out
+ * when a part of a plan was approved.
  */
 export async function lateLeavers(
   db: Db,
@@ -28,7 +29,7 @@ export async function lateLeavers(
     cross join lateral (
       select greatest(leavers.effective_at, leavers.first_seen_at) + bounds.hours * interval '1 hour' as at) late
     where leavers.acknowledged_at is null and leavers.ended_at is null and late.at <= ${now}
-      and (leavers.accepted_at is not null or runs.state in ('planned', 'held'))
+      and (leavers.accepted_at is not null or runs.state in ('planned', 'held') or ${departureWaits})
     group by bounds.name`.execute(db)
   return rows
 }

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type LeaverFinding, type LeaverState, leaverFindings } from '../../contract/control/leavers.ts'
 import type { DepartureTimes } from '../../identity/departure-times.ts'
 import type { OwnField } from '../../identity/record.ts'
+import { departureWaits } from '../roster/left-out-people.ts'
 import { desiredName, desiredValue } from '../roster/names.ts'
 import type { Db, PreviousDate } from '../schema.ts'
 
@@ -72,7 +73,7 @@ export async function listLeavers(db: Db, filter: LeaverFilter): Promise<StoredL
         when leavers.acknowledged_at is not null then 'acknowledged'
         when leavers.accepted_at is not null and roster.deferred_to is not null and not roster.is_by_operator then 'waiting'
         when leavers.accepted_at is not null then 'sending'
-        when runs.state in ('planned', 'held') then 'held'
+        when runs.state in ('planned', 'held') or ${departureWaits} then 'held'
         else 'dropped'
       end as state
     from leavers

@@ -26,6 +26,11 @@ function heldRunOf(now: Date): RawBuilder<unknown> {
     order by coalesce(runs.expires_at <= ${now}, false), runs.created_at desc, runs.id limit 1)`
 }
 
+/** In SQL, whether the departure of a row of `leavers` was left out when a part of a plan was approved, and waits in whatever run. */
+export const departureWaits = sql<boolean>`(leavers.ended_at is null and exists (
+  select from unapproved_people waiting
+  where waiting.connection = leavers.connection and waiting.identity_id = leavers.identity_id and waiting.departs))`
+
 /** Lists the people who were left out when a part of a plan was approved, and of whom nobody has approved a change since, by connection and key. */
 export async function listLeftOut(db: Db, filter: LeftOutFilter): Promise<LeftOutPerson[]> {
   const { connection, identityId, after, limit, now } = filter

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { localControl } from '../../../src/cli/session/command-context.ts'
 import { type Caller, machineCaller } from '../../../src/contract/control/access.ts'
 import { conditions } from '../../../src/store/alerts/conditions.ts'
+import { lateLeavers } from '../../../src/store/leavers/late.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import { approveRun, previewPart, rejectRun } from '../../../src/sync/sync.ts'
 import { quietAlerts } from '../../helpers/alert-settings.ts'
@@ -109,6 +110,21 @@ test('people wait without a run to decide about after it was rejected, and the c
   expect(rejected.map((one) => one.held)).toEqual([null, null, null, null])
   expect(after).toMatchObject(doubted.slice(2).map((identityId) => ({ identityId, since, held: null })))
   expect(status.connections[0]).toMatchObject({ state: 'problems', leftOut: { people: 2, since } })
+})
+
+test('a departure that waits is held, and late, although no held run has it', async () => {
+  await using opened = await open()
+  const { world, control, night } = opened
+  const { db } = world.sync.store
+  const unreadable = doubted.map((id) => ({ id, leavingDate: '31/02/2025', status: '' }))
+  await night(12)
+
+  await night(13, [...unreadable, ...staying])
+  const { leavers } = await control.getPerson({ params: { connection: 'acme', identityId: 'E0009' }, query: {} })
+  const late = await lateLeavers(db, { bounds: new Map([['acme', 1]]), now: world.clock.now })
+
+  expect(leavers).toMatchObject([{ state: 'held' }])
+  expect(late).toMatchObject([{ name: 'acme', people: 4 }])
 })
 
 test('viewers see the keys of people who wait, page by page, and no name', async () => {
