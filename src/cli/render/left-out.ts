@@ -6,7 +6,7 @@ import { age, escapeText, formatInstant, type Paint, shortId } from './text.ts'
 /** How notes about people name a run, and what decides about it. */
 export const runTexts = {
   run: (runId: string): string => `run ${shortId(runId)}`,
-  decision: (runId: string): string => `rollcall approve ${shortId(runId)}`,
+  decision: (runId: string): string[] => [`decide with: rollcall approve ${shortId(runId)}`],
 }
 
 /** The people who were left out when a part of a plan was approved, one line each, in the order given. */

@@ -47,7 +47,8 @@ export function renderRun(run: Run, paint: Paint): string {
 
 /** What has to be decided about a held run: its totals in a line, and the verdicts of the guards. */
 export function renderJudgement(run: Run, paint: Paint): string {
-  const source = run.source === null ? 'nothing new was read' : escapeText(run.source.name)
+  const nothing = run.heldPartOf ? `without them run ${shortId(run.heldPartOf)} went on` : 'nothing new was read'
+  const source = run.source === null ? nothing : escapeText(run.source.name)
   const rejected = (run.counts?.rejected ?? 0) + (run.counts?.incomplete ?? 0)
   const notes = [
     ...(run.moved === null ? [] : [`${escapeText(run.moved)}; after an approval, Rollcall plans again`]),

@@ -192,7 +192,7 @@ ${figures([
           name: 'Left out of a part',
           value: html`<a href="${address('/problems', { connection: name })}#left-out">${number(leftOut.people)}</a>`,
           tone: 'wait' as const,
-          note: html`since ${formatInstant(leftOut.since)}`,
+          note: html`the first ${formatRelativeTime(leftOut.since, context.now)}`,
         },
       ]),
 ])}

@@ -38,7 +38,7 @@ export function heldPages(site: Site): void {
         { name: 'Runs', href: '/runs' },
         { name: 'The run', href: runHref(run.id) },
       ],
-      lead: html`${run.source === null ? 'Nothing new was read' : run.source.name}${run.asOf && html` · as of ${formatInstant(run.asOf)}`}`,
+      lead: html`${run.source?.name ?? (run.heldPartOf ? 'Some people of an export or event' : 'Nothing new was read')}${run.asOf && html` · as of ${formatInstant(run.asOf)}`}`,
     })}
 ${decisionPart(run, context, connection)}
 ${card({

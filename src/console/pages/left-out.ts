@@ -9,7 +9,10 @@ import { capital, personCell, runHref, shortId } from '../site/words.ts'
 /** How notes about people link a run, and the page that decides about it. */
 export const runLinks = {
   run: (runId: string): Html => html`<a href="${runHref(runId)}">run ${shortId(runId)}</a>`,
-  decision: (runId: string): Html => html`<a href="${runHref(runId)}/decision">the held plan</a>`,
+  decision: (runId: string): Renderable[] => [
+    'decide about ',
+    html`<a href="${runHref(runId)}/decision">the held plan</a>`,
+  ],
 }
 
 /** The people who were left out when a part of a plan was approved: what waits, since when and what decides about it. */

@@ -231,7 +231,7 @@ function heldPartSentence({ heldPart, heldPartRun: held }: Run): Html | null {
   const people = pluralize(held.people, 'person', 'people')
   const outcome = heldPartOutcome(held)
   if (outcome === null)
-    return html`A guard holds ${people} in ${link}: <a href="${runHref(heldPart)}/decision">review that plan</a>.${held.reason && html`<span class="hint">${withCode(sentence(guardsInWords(held.reason)))}</span>`}`
+    return html`A guard holds ${people} in ${link}: <a href="${runHref(heldPart)}/decision">review that plan</a>.${held.reason && html` <span class="hint">${withCode(sentence(guardsInWords(held.reason)))}</span>`}`
   const by =
     held.replacedBy !== null &&
     html` by <a href="${runHref(held.replacedBy)}">run ${shortId(held.replacedBy)}</a>, which is held`

@@ -71,7 +71,7 @@ export const LeaverFinding = z.enum(Object.keys(leaverFindings) as [LeaverFindin
 
 /** The state of a departure and its text. */
 export const leaverStates = {
-  held: 'in a plan that is not accepted yet',
+  held: 'not accepted yet: in a held plan, or left out when a part of one was approved',
   dropped: 'in a plan that was rejected, replaced or cancelled',
   waiting: 'accepted; it is sent on its day',
   sending: 'accepted, and not acknowledged by the platform yet',

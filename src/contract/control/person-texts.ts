@@ -9,8 +9,8 @@ type NoteFormats<T> = {
   readonly moment: (instant: string) => T
   readonly key: (key: string) => T
   readonly run: (runId: string) => T
-  /** What decides about a held run: a command or a page. */
-  readonly decision: (runId: string) => T
+  /** How somebody decides about a held run: with a command or on a page. */
+  readonly decision: (runId: string) => (string | T)[]
 }
 
 /** What to know about a person beside the fields. Each note is a sentence without its full stop, in parts. */
@@ -83,7 +83,7 @@ export function leftOutDecision<T>(
 ): (string | T)[] {
   if (held === null) return ['nothing is to decide until HR states it again']
   if (held.isExpired) return [run(held.runId), ' has expired: the next run plans it again']
-  return ['decide with: ', decision(held.runId)]
+  return decision(held.runId)
 }
 
 /** Who states a departure, and what it waits for. */
