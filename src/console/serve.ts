@@ -38,7 +38,7 @@ import type { Send, SiteOptions } from './site/site.ts'
 import { sentence } from './site/words.ts'
 
 /** The settings of a connection in YAML, or 300 columns and 200 words to choose from, are sent in one form. */
-const maxFormBytes = 512 * 1024
+const maxFormBytes = 1024 * 1024
 const titles: Readonly<Record<number, string>> = {
   403: 'You may not do this',
   404: 'Page not found',

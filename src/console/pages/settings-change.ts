@@ -101,9 +101,22 @@ function settingsForm(
     formToken: context.formToken,
     content: html`<p>Comments stay. Secrets are references such as ${code(`\${file:…}`)}, which are changed in the file itself.${twoPeople && ' A second admin has to approve a change.'}</p>
 ${hidden('digest', digest)}
-${sections.map(({ section, text }) => sectionField(section, text, { fields, problems }))}
+${sections.map(({ section, text }) => (isTooLong(text) ? longPart(section, text) : sectionField(section, text, { fields, problems })))}
 <div class="row"><button class="main">See what changes</button><a class="button" href="${connectionHref(connection)}">Go back</a></div>`,
   })
+}
+
+/** A form holds all parts, and a longer one would be refused as a whole. */
+const maxPartLength = 60_000
+const maxPartBytes = 100_000
+
+function isTooLong(text: string): boolean {
+  return text.length > maxPartLength || encodeURIComponent(text.replaceAll('\n', '\r\n')).length > maxPartBytes
+}
+
+function longPart(section: SettingsSection, text: string): Html {
+  const { label } = sectionTexts[section]
+  return html`<div class="field"><b>${label}</b><p class="hint">${pluralize(text.split('\n').length, 'line')}: too long to be edited here. Change this part in the file itself.</p></div>`
 }
 
 type SectionState = { readonly fields: Fields; readonly problems: SettingsPreview['problems'] }
@@ -116,7 +129,7 @@ function sectionField(section: SettingsSection, text: string, { fields, problems
   const hasMoved = typed !== undefined && fields(markInput(section)) !== hashOf(text)
   return html`${hidden(markInput(section), hashOf(text))}
 ${areaField({
-  ...{ name: partInput(section), label, value, isCode: true, maxLength: 60_000 },
+  ...{ name: partInput(section), label, value, isCode: true },
   hint: html`${hint}${hiddenCharacters(value)}`,
   rows: rowsOf(value),
   errors: problems.filter((one) => one.section === section).map(({ message }) => sentence(message)),
@@ -148,9 +161,9 @@ function waitingCard(
     tone: 'wait',
     content: html`<p>${by} proposed it ${formatInstant(at)}. It expires ${formatInstant(expiresAt)}.</p>
 ${differenceList(difference)}
+${effectForm(connection, 'waiting', context)}
 <div class="row">${isOwn ? html`<span class="hint">You proposed it, so another admin has to approve it.</span>` : actionLink({ href: to('/approve'), name: 'Approve it', kind: 'main' })}
-${actionLink({ href: to('/reject'), name: isOwn ? 'Withdraw it' : 'Reject it' })}</div>
-${effectForm(connection, 'waiting', context)}`,
+${actionLink({ href: to('/reject'), name: isOwn ? 'Withdraw it' : 'Reject it' })}</div>`,
   })
 }
 
@@ -180,6 +193,12 @@ export async function previewPage(context: PageContext, fields: Fields): Promise
   if (fields('digest') !== settings.digest) return formPage(settings, { context, fields, refused: movedText(settings) })
   if (Object.keys(sections).length === 0)
     return formPage(settings, { context, fields, refused: 'Nothing was changed yet.' })
+  const tooLong = Object.entries(sections).filter(([, text]) => isTooLong(text))
+  if (tooLong.length > 0) {
+    const message = 'this is too long to be saved here: shorten it, or change the file itself'
+    const named = tooLong.map(([section]) => ({ section: section as SettingsSection, message }))
+    return formPage(settings, { context, fields, problems: named })
+  }
   const body = { digest: settings.digest, sections }
   const query = { values: seesValues(context.caller) }
   const preview = await context.control.previewConnectionSettings({ params: { connection }, query, body })

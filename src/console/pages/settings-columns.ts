@@ -153,8 +153,8 @@ function otherColumns(shown: ConnectionColumns): Html | null {
   const others = shown.columns.filter((column) => !own.has(column))
   if (others.length === 0) return null
   const list = html`<ul class="lines">${others.map((column) => html`<li>${plainName(column)} ${exampleText(shown, column)}</li>`)}</ul>`
-  if (others.length <= maxOpenColumns) return html`<h3>Columns that no field has alone</h3>${list}`
-  return html`<details><summary>${pluralize(others.length, 'column')} that no field has alone</summary>${list}</details>`
+  if (others.length <= maxOpenColumns) return html`<h3>Other columns of the export</h3>${list}`
+  return html`<details><summary>${pluralize(others.length, 'other column')} of the export</summary>${list}</details>`
 }
 
 function columnsTable(shown: ConnectionColumns, fields: Fields): Html {

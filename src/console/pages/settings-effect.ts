@@ -16,12 +16,13 @@ import { aboutText, fieldsText, guardName, kindBadge, kinds, nameOf, sentence, w
 type Figure = { readonly name: string; readonly of: (effect: SettingsEffect) => string }
 type Row = { readonly name: string; readonly before: string; readonly after: string }
 
+const leavers = 'Leavers'
 const figures: readonly Figure[] = [
   { name: 'Rows of the export', of: ({ rows }) => number(rows) },
   { name: 'People in it', of: ({ records }) => number(records) },
   { name: 'Rows or cells that cannot be read', of: ({ rejected }) => number(rejected) },
   { name: 'Joiners', of: ({ counts }) => number(counts.join) },
-  { name: 'Leavers', of: ({ counts }) => number(counts.leave) },
+  { name: leavers, of: ({ counts }) => number(counts.leave) },
   { name: 'Returns', of: ({ counts }) => number(counts.return) },
   { name: 'Movers', of: ({ counts }) => number(counts.update) },
   { name: 'Corrections', of: ({ counts }) => number(counts.correct) },
@@ -36,7 +37,7 @@ type Known = Pick<SettingsPreview['linked'][number], 'effect' | 'effectTrouble'>
 /** What runs over the newest export would do, with the settings as they are beside the changed ones, and for whom that differs. */
 export function effectCards(preview: SettingsPreview, connection: string): Html {
   const { effect, effectTrouble, isSame, linked, moreLinked, removedLinked } = preview
-  return html`${isSame && card({ title: 'What a run would do', id: 'effect', content: html`<p>The same as now: what changes is not about reading people, so the export was not read.</p>` })}
+  return html`${isSame && card({ title: 'What a run would do', id: 'effect', content: html`<p>The same as now, so the export was not read for it.</p>` })}
 ${(effect !== null || effectTrouble !== null) && effectCard('On the newest export', 'effect', { connection, effect, effectTrouble })}
 ${linked.map((one) => effectCard(`On the linked connection ${one.connection}`, `effect-${one.connection}`, one))}
 ${moreLinked.length > 0 && card({ title: 'Further linked connections that change', id: 'more-linked', content: html`<p>Each reads the export twice, so Rollcall calculated no more of them. Look at their next plans.</p>${nameList(moreLinked)}` })}
@@ -58,13 +59,22 @@ function effectCard(title: string, id: string, { connection, effect, effectTroub
       effect === null
         ? html`<p class="notice bad">${sentence(`What a run would do is not known: ${effectTrouble}`)}</p>`
         : html`${effect.beforeTrouble !== null && html`<p class="notice bad">${sentence(`With the settings as they are, the export cannot be read: ${effect.beforeTrouble}`)}</p>`}
-<p>What the next run would do. Nothing was stored or sent.</p>
-${effectTable(effect)}${reasonsList(effect)}${peoplePart(effect, connection)}`,
+${isUnchanged(effect) ? unchangedPart(effect) : html`<p>What the next run would do. Nothing was stored or sent.</p>${effectTable(effect)}${reasonsList(effect)}${peoplePart(effect, connection)}`}`,
   })
 }
 
+function isUnchanged({ before, after, people, uncompared }: SettingsComparison): boolean {
+  return people.length + uncompared.length === 0 && JSON.stringify(before) === JSON.stringify(after)
+}
+
+function unchangedPart(effect: SettingsComparison): Html {
+  return html`<p>The next run would do the same as now, for everybody. Nothing was stored or sent.</p>
+<details><summary>What it would do</summary>${effectTable(effect)}${reasonsList(effect)}</details>`
+}
+
 function effectTable({ before, after }: SettingsComparison): Html {
-  const rows = figures.map(({ name, of }) => ({ name, before: before ? of(before) : '–', after: of(after) }))
+  const all = figures.map(({ name, of }) => ({ name, before: before ? of(before) : '–', after: of(after) }))
+  const rows = all.filter((row) => row.name === leavers || row.after !== '0' || !['0', '–'].includes(row.before))
   const columns: readonly Column<Row>[] = [
     { name: 'Figure', kind: 'row', cell: ({ name }) => name },
     { name: 'Now', kind: 'figure', cell: (row) => linesOf(row.before) },
@@ -77,6 +87,9 @@ function effectTable({ before, after }: SettingsComparison): Html {
   ]
   return table({ caption: 'What a run would do', columns, rows, empty: 'Nothing.' })
 }
+
+/** More people would push the button out of sight. */
+const maxOpenPeople = 10
 
 /** Who would leave, join or change otherwise than with the settings as they are. */
 function peoplePart({ before, people, morePeople, uncompared }: SettingsComparison, connection: string): Html {
@@ -91,9 +104,11 @@ function peoplePart({ before, people, morePeople, uncompared }: SettingsComparis
     ...(before ? [now] : []),
     { name: 'Changed', kind: 'sentence', cell: (one) => changeText(one.after, none) },
   ]
+  const rest = people.slice(maxOpenPeople)
   return html`<h3>${before ? 'For whom that differs' : 'For whom that does something'}</h3>
 ${uncompared.length > 0 && html`<p class="hint">There are too many ${named} to compare all of them person by person.</p>`}
-${table({ caption: 'People whose change differs', columns, rows: people, empty: 'For nobody.' })}
+${table({ caption: 'People whose change differs', columns, rows: people.slice(0, maxOpenPeople), empty: 'For nobody.' })}
+${rest.length > 0 && html`<details><summary>${number(rest.length)} more</summary>${table({ caption: 'Further people whose change differs', columns, rows: rest, empty: null })}</details>`}
 ${morePeople > 0 && html`<p class="hint">The first ${number(people.length)} of ${number(people.length + morePeople)} people are shown.</p>`}`
 }
 

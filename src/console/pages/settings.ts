@@ -1,11 +1,11 @@
 import type { CheckView, Setting } from '../../contract/control/settings.ts'
-import { actionForm } from '../../web/forms.ts'
+import { actionForm, filterForm, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, joined, type Tone } from '../../web/parts.ts'
-import { type Column, table } from '../../web/tables.ts'
-import { formatInstant, pluralize } from '../../web/words.ts'
-import type { PageContext, Site } from '../site/site.ts'
+import { type Column, paging, table } from '../../web/tables.ts'
+import { formatInstant, number, pluralize } from '../../web/words.ts'
+import type { Fields, PageContext, Site } from '../site/site.ts'
 import { spaced } from '../site/words.ts'
 import { changeLink } from './settings-change.ts'
 
@@ -18,7 +18,7 @@ const levels: Readonly<Record<CheckView['level'], { readonly name: string; reado
 
 /** Adds the page with the configuration in effect, and the page with the results of a check. */
 export function settingsPages(site: Site): void {
-  site.page('/settings', async (context) => {
+  site.page('/settings', async (context, fields) => {
     const { control } = context
     const refusal = context.notAllowed('getSettings')
     if (refusal !== null) {
@@ -31,7 +31,7 @@ export function settingsPages(site: Site): void {
       lead: html`<code>${file}</code>, last changed ${formatInstant(changedAt)}`,
       actions: checkForm(context),
     })}
-${groupsOf(data).map((group) => groupCard(context, group))}`
+${groupCards(context, groupsOf(data), fields)}`
     return { title: 'Settings', content, section: 'settings' }
   })
 
@@ -75,6 +75,42 @@ function groupsOf(settings: readonly Setting[]): Group[] {
     settings: all,
     connection: all[0]?.connection ?? null,
   }))
+}
+
+/** How many connections a page has. */
+const connectionsPerPage = 20
+
+/** The sections of the file, then a page of the connections, which can be filtered by name where there are several pages. */
+function groupCards(context: PageContext, groups: readonly Group[], fields: Fields): Html {
+  const [search, after] = [fields('search').trim().toLowerCase(), fields('after')]
+  const connections = groups.filter(({ connection }) => connection !== null)
+  const matches = connections.filter(({ connection }) => connection?.toLowerCase().includes(search))
+  const start = matches.findIndex(({ connection }) => connection === after) + 1
+  const shown = matches.slice(start, start + connectionsPerPage)
+  const next = start + connectionsPerPage < matches.length ? (shown.at(-1)?.connection ?? null) : null
+  const isFirst = after === '' && search === ''
+  return html`${isFirst && groups.filter(({ connection }) => connection === null).map((group) => groupCard(context, group))}
+${
+  connections.length > connectionsPerPage &&
+  card({
+    title: html`Connections <span class="faint">${number(matches.length)}</span>`,
+    id: 'connections',
+    content: html`${filterForm({
+      action: '/settings',
+      label: 'Connections',
+      part: 'connections',
+      all: isFirst ? null : '/settings',
+      fields: textField({
+        name: 'search',
+        label: 'Connection',
+        value: fields('search'),
+        hint: 'Any part of its name.',
+      }),
+    })}${matches.length === 0 && html`<p class="empty" role="status">No connection matches.</p>`}`,
+  })
+}
+${shown.map((group) => groupCard(context, group))}
+${paging({ label: 'Pages of connections', path: '/settings', query: { search: fields('search') }, after, next })}`
 }
 
 function groupCard(context: PageContext, { title, settings, connection }: Group): Html {

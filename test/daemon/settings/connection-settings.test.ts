@@ -236,6 +236,44 @@ test('a file with other bytes than UTF-8 is neither shown nor saved, so that non
   expect((await readFile(daemon.file)).equals(bytes)).toBe(true)
 })
 
+test('a part that is too long for a form is left out of it, and one that becomes too long says so', async () => {
+  const pinned = (count: number) => `pinned: [${Array.from({ length: count }, (_, at) => `E${at}`).join(', ')}]`
+  const visitor = await daemon.visitor()
+  const form = await visitor.get('/connections/hr/settings')
+  const fields = Object.fromEntries(
+    [...form.text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [
+      name,
+      value,
+    ]),
+  )
+  const longer = await visitor.post('/connections/hr/settings/preview', { ...fields, 'part-guards': pinned(12_000) })
+  await writeFile(daemon.file, `${daemon.text}    ${pinned(12_000)}\n`)
+  const { text } = await visitor.get('/connections/hr/settings')
+
+  expect(longer.text).toContain('This is too long to be saved here')
+  expect(text).toContain('too long to be edited here')
+  expect(text).not.toContain('name="part-guards"')
+  expect(text).toContain('name="part-schedule"')
+})
+
+test('the settings of many connections are shown page by page, and found by name', async () => {
+  const names = Array.from({ length: 45 }, (_, at) => `c${String(at).padStart(2, '0')}`)
+  const [, hr = ''] = configuredConnection.split('  hr:\n')
+  await using many = await openConfiguredDaemon({
+    more: `connections:\n${names.map((name) => `  ${name}:\n${hr.replace('name: HR', `name: ${name}`)}`).join('')}`,
+  })
+  const visitor = await many.visitor()
+  const shownOn = async (at: string) => {
+    const { text } = await visitor.get(at)
+    return [...text.matchAll(/>Connection (c\d\d)</g)].map(([, name]) => name)
+  }
+
+  expect(await shownOn('/settings')).toEqual(names.slice(0, 20))
+  expect((await visitor.get('/settings')).text).toContain('/settings?after=c19')
+  expect(await shownOn('/settings?after=c39')).toEqual(names.slice(40))
+  expect(await shownOn('/settings?search=C4')).toEqual(names.slice(40))
+})
+
 test('a reload that refused the file shows, with its reason', async () => {
   daemon.reloads.last = { at: '2026-11-20T08:00:00Z', refused: 'database cannot change while the daemon runs' }
   const { refusedReload } = await daemon.read()
