@@ -123,17 +123,17 @@ export async function retryLookUp(db: Db, { connection, identityIds, now }: Retr
 /** Counts the people in doubt by connection; connections without any are left out. */
 export async function inDoubtCounts(db: Db): Promise<ReadonlyMap<string, InDoubtCounts>> {
   const { rows } = await sql<{ connection: string; tally: InDoubtCounts }>`
-    select connection, ${tally()} as tally from ${doubted()} group by connection`.execute(db)
+    select connection, ${tally()} as tally from ${peopleInDoubt()} group by connection`.execute(db)
   return new Map(rows.map((row) => [row.connection, row.tally]))
 }
 
 /** The same as a column of a statement that reads `runs`: people who were in doubt when the run ended and still are. Null: none. */
 export const inDoubtCountsOfRun = sql<InDoubtCounts | null>`(
-  select ${tally()} from ${doubted()}
+  select ${tally()} from ${peopleInDoubt()}
   where in_doubt.connection = runs.connection and in_doubt.since <= coalesce(runs.finished_at, in_doubt.since)
   having count(*) > 0)`
 
-function doubted(): RawBuilder<unknown> {
+function peopleInDoubt(): RawBuilder<unknown> {
   return sql`in_doubt left join roster using (connection, identity_id)`
 }
 

@@ -17,14 +17,14 @@ const contextLength = 8
  *
  * Names stay readable: letters of every script stay, also of scripts written from right to left. A joiner or non-joiner stays between two
  * letters of a script whose spelling needs it, a joiner between two pictures that it combines, and one variation selector after a picture
- * or an ideograph. Everywhere else these characters have no honest use and are escaped.
+ * or an ideograph. Everywhere else these characters have no legitimate use and are escaped.
  */
 export function escapeText(text: string): string {
-  return withoutHidden(text, codeOf)
+  return replaceHidden(text, codeOf)
 }
 
-/** Replaces the characters that `escapeText` escapes. `replace`: what stands in the place of one. */
-export function withoutHidden(text: string, replace: (char: string) => string): string {
+/** Replaces the characters that `escapeText` escapes. `replace` returns the replacement of one. */
+export function replaceHidden(text: string, replace: (char: string) => string): string {
   if (plainAscii.test(text) && !/[\t\n]/.test(text)) return text
   return text.replaceAll(hidden, (char, at: number) => (isLegitimate(char, text, at) ? char : replace(char)))
 }
@@ -34,7 +34,7 @@ export function withoutHidden(text: string, replace: (char: string) => string): 
  */
 export function plainName(text: string): string {
   const line = text.replaceAll(/\s+/gu, ' ').trim()
-  return withoutHidden(line, () => '')
+  return replaceHidden(line, () => '')
 }
 
 /** Like `escapeText` for several lines of our own: line breaks and tabs stay. Texts from outside in it must already be escaped. */
@@ -49,7 +49,7 @@ export function escapeLines(text: string): string {
 /** JSON with all hidden characters escaped. Programs read the same document from it. */
 export function escapeJson(json: string): string {
   if (plainAscii.test(json)) return json
-  return json.replaceAll(hidden, (char) => (/[\t\n\r]/.test(char) ? char : [...units(char)].join('')))
+  return json.replaceAll(hidden, (char) => (/[\t\n\r]/.test(char) ? char : [...codeUnitEscapes(char)].join('')))
 }
 
 /** A document as indented JSON with a final line break. */
@@ -66,7 +66,7 @@ function isLegitimate(char: string, text: string, at: number): boolean {
   return canVary(before, after)
 }
 
-// Few texts need the patterns below, and their character sets are slow to build: they are built where they are used.
+// Few texts need the patterns below, and their character sets are slow to compile: they are compiled when first needed.
 
 /** Whether a character is inside a word of a script that uses joiners: Arabic, and the scripts of India and Sri Lanka. */
 function isWithinWord(before: string, after: string): boolean {
@@ -96,7 +96,7 @@ function codeOf(char: string): string {
   return char.length === 1 ? `\\u${code}` : `\\u{${code}}`
 }
 
-function* units(char: string): Generator<string> {
+function* codeUnitEscapes(char: string): Generator<string> {
   for (let at = 0; at < char.length; at += 1) yield `\\u${hexOf(char.charCodeAt(at))}`
 }
 

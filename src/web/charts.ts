@@ -9,14 +9,14 @@ const wholeNumbers = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 /** One bar with its label. */
 export type Bar = { readonly label: string; readonly value: number; readonly kind: 'good' | 'wait' | 'bad' }
 
-const barRow = 34
+const barRowHeight = 34
 const barLabelWidth = 190
 const barsWidth = 720
 const barValueWidth = 60
 
 /** Horizontal bars with their values. */
 export function bars(title: string, entries: readonly Bar[]): Html {
-  const height = entries.length * barRow
+  const height = entries.length * barRowHeight
   const most = Math.max(1, ...entries.map(({ value }) => value))
   const lengthOf = scaleLinear([0, most], [0, barsWidth - barLabelWidth - barValueWidth])
   const row = scaleBand(

@@ -1,6 +1,6 @@
 import { type Html, html, type Renderable, sentText } from './html.ts'
 
-/** The field that proves that a form came from a page of ours. */
+/** The hidden field with the CSRF token, which proves that a form came from one of our pages. */
 export function tokenField(formToken: string): Html {
   return hidden('token', formToken)
 }
@@ -33,7 +33,7 @@ type TextField = Common & {
 
 /** A field for one line of text, a date, a number or a password. */
 export function textField({ type = 'text', value = '', placeholder, suggestions, ...field }: TextField): Html {
-  return labelled(
+  return withLabel(
     field,
     html`<input id="${field.name}" name="${field.name}" type="${type}" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"${placeholder !== undefined && html` placeholder="${placeholder}"`}${suggestions && html` list="${field.name}-suggestions"`}${attributes(field)}>${suggestions && html`<datalist id="${field.name}-suggestions">${suggestions.map((name) => html`<option value="${name}">`)}</datalist>`}`,
   )
@@ -63,7 +63,7 @@ export function areaField({
   const isWrong = errors.length > 0
   const described = [...(isWrong ? [`${name}-error`] : []), ...(field.hint ? [`${name}-hint`] : [])]
   const { hint: _, ...plain } = field
-  return labelled(
+  return withLabel(
     field,
     html`${isWrong && html`<p class="error" id="${name}-error">${errors.map((error, at) => html`${at > 0 && html`<br>`}${error}`)}</p>`}<textarea id="${name}" name="${name}" rows="${rows}"${isCode && html` class="code" wrap="off" spellcheck="false" autocapitalize="none"`}${isReadOnly && ' readonly'}${isWrong && html` aria-invalid="true"`}${attributes(plain)}${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}>${linesIn(value)}</textarea>`,
   )
@@ -74,9 +74,9 @@ function linesIn(text: string): Html {
   return html`${/^\r?\n/.test(text) && html`\n`}${sentText(text)}`
 }
 
-/** A file of the visitor's machine. The form has to say `files`. */
+/** A file of the visitor's machine. The form needs `files: true`. */
 export function fileField(field: Common): Html {
-  return labelled(field, html`<input id="${field.name}" name="${field.name}" type="file"${attributes(field)}>`)
+  return withLabel(field, html`<input id="${field.name}" name="${field.name}" type="file"${attributes(field)}>`)
 }
 
 /** An option of a choice. */
@@ -88,13 +88,13 @@ export function selectField({
   value,
   ...field
 }: Common & { readonly options: readonly Option[]; readonly value: string | number | null }): Html {
-  return labelled(
+  return withLabel(
     field,
     html`<select id="${field.name}" name="${field.name}"${attributes(field)}>${optionList(options, value ?? '')}</select>`,
   )
 }
 
-/** The options of a select, for one in a table. */
+/** The options of a select that has no label of its own, as in a table. */
 export function optionList(options: readonly Option[], chosen: string | number): Html[] {
   return options.map(
     ({ value, name }) => html`<option value="${value}"${value === chosen && html` selected`}>${name}</option>`,
@@ -128,7 +128,7 @@ type ActionForm = {
   readonly files?: boolean
 }
 
-/** A form that does something. Each carries the token of the visitor. */
+/** A form that posts an action, with the CSRF token of the visitor. */
 export function actionForm({ action, formToken, content, kind = 'stack', files = false }: ActionForm): Html {
   return html`<form class="${kind}" method="post" action="${action}"${files && html` enctype="multipart/form-data"`}>
 ${tokenField(formToken)}
@@ -142,11 +142,11 @@ type FilterForm = {
   readonly fields: Renderable
   /** The id of the filtered part. */
   readonly part: string
-  /** The address of the unfiltered list; null: it is shown already. */
+  /** The URL of the unfiltered list; null: it is shown already. */
   readonly all: string | null
 }
 
-/** A form that narrows what a page shows. Its fields are the page's address, and with scripts only `part` of the page is replaced. */
+/** A form that filters what a page shows. Its fields become the query of the URL, and with scripts only `part` of the page is replaced. */
 export function filterForm({ action, label, fields, part, all }: FilterForm): Html {
   return html`<form class="filter" role="search" method="get" action="${action}" aria-label="${label}" hx-get="${action}" hx-trigger="change delay:300ms, submit" hx-target="#${part}" hx-select="#${part}" hx-swap="outerHTML" hx-push-url="true">
 ${fields}
@@ -201,13 +201,13 @@ type ActionLink = {
   readonly notAllowed?: string | null
 }
 
-/** A link that looks like a button, to a page that asks before it acts. Without permission, it says who may. */
+/** A link that looks like a button, to a page that asks for a confirmation. Without permission, it says who may. */
 export function actionLink({ href, name, label, kind, notAllowed = null }: ActionLink): Html {
   if (notAllowed !== null) return html`<span class="not-allowed"><b>${name}</b>: ${notAllowed}</span>`
   return html`<a class="button ${kind}" href="${href}"${label !== undefined && html` aria-label="${label}"`}>${name}</a>`
 }
 
-function labelled({ name, label, hint }: Common, input: Html): Html {
+function withLabel({ name, label, hint }: Common, input: Html): Html {
   return html`<div class="field">
 <label for="${name}">${label}</label>
 ${input}

@@ -1,4 +1,4 @@
-import { escapeText, withoutHidden } from '../text/escape.ts'
+import { escapeText, replaceHidden } from '../text/escape.ts'
 
 /** Markup that is safe to send. Only `html` makes it. */
 class Markup {
@@ -54,7 +54,7 @@ export function sentText(text: string): Html {
 
 /** Browsers read other characters from references to U+0080 to U+009F, so those stay as they are. */
 function withReferences(text: string): string {
-  return withoutHidden(text, (char) =>
+  return replaceHidden(text, (char) =>
     /[\u0080-\u009f]/.test(char) ? char : `&#x${(char.codePointAt(0) ?? 0).toString(16)};`,
   )
 }

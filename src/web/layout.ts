@@ -3,7 +3,7 @@ import { type Html, html, type Renderable } from './html.ts'
 type NavItem = {
   readonly name: string
   readonly href: string
-  /** Whether the page shown is there. */
+  /** Whether the current page belongs to it. */
   readonly current: boolean
   /** How many items wait there for a person; zero shows nothing. */
   readonly waiting?: number
@@ -22,13 +22,13 @@ export type Frame = {
   readonly aside?: Renderable
   /** The footer. */
   readonly foot?: Renderable
-  /** The stream of events that tells when to renew live parts of the page; null: none is needed. */
+  /** The URL of the event stream that says when to renew live parts of the page; null: the page has none. */
   readonly stream?: string | null
 }
 
 /**
- * How htmx works on our pages. It adds no style sheet, calls no other site, and going back loads the page again. Our markup holds nothing
- * to evaluate, and the policy of the pages would forbid it.
+ * How htmx works on our pages. It adds no style sheet, calls no other site, and going back loads the page again. Our markup has no
+ * expressions to evaluate, and the content security policy forbids them.
  */
 const htmxConfig = JSON.stringify({ includeIndicatorCSS: false, history: 'reload', mode: 'same-origin' })
 
@@ -72,7 +72,7 @@ function navItem({ name, href, current, waiting = 0 }: NavItem): Html {
   return html`<li><a href="${href}"${current && html` aria-current="page"`}>${name}${waiting > 0 && html` <span class="count">${waiting}</span>`}</a></li>`
 }
 
-/** What just happened. It gets the focus, so that screen readers read it after the page was loaded again. */
+/** A notice of what just happened. It gets the focus, so that screen readers read it after the page was loaded again. */
 export function notice(text: Renderable, kind: 'good' | 'bad' = 'good'): Html {
   return html`<p class="notice ${kind}" role="${kind === 'good' ? 'status' : 'alert'}" tabindex="-1" autofocus>${text}</p>`
 }
@@ -88,7 +88,7 @@ type Heading = {
 /** The beginning of a page: its breadcrumbs, its title, its subject in a line, and its actions. */
 export function heading({ title, crumbs = [], lead, actions }: Heading): Html {
   return html`<div class="head">
-${crumbs.length > 0 && html`<nav aria-label="Where this page lies" class="crumbs"><ol>${crumbs.map(({ name, href }) => html`<li class="crumb"><a href="${href}">${name}</a></li>`)}</ol></nav>`}
+${crumbs.length > 0 && html`<nav aria-label="Breadcrumbs" class="crumbs"><ol>${crumbs.map(({ name, href }) => html`<li class="crumb"><a href="${href}">${name}</a></li>`)}</ol></nav>`}
 <div class="heading">
 <h1>${title}</h1>
 ${actions && html`<div class="row">${actions}</div>`}

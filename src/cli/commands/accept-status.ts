@@ -1,6 +1,6 @@
 import type { ClassifiedValue } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, escapeText, formatInstant, type Paint, roomIn } from '../render/text.ts'
+import { alignColumns, escapeText, formatInstant, type Paint, roomIn } from '../render/text.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
 /** The options of `rollcall accept-status`. */
@@ -38,5 +38,5 @@ export function renderValues(values: readonly ClassifiedValue[], paint: Paint): 
     field,
     `${escapeText(by)}, ${formatInstant(at)}`,
   ])
-  return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')
+  return alignColumns(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')
 }

@@ -1,6 +1,6 @@
 import type { AnsweredKeys, KeyAnswer, KeyPair } from '../../contract/control/keys.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, escapeText, formatInstant, type Paint, pluralize, roomIn, shortId } from '../render/text.ts'
+import { alignColumns, escapeText, formatInstant, type Paint, pluralize, roomIn, shortId } from '../render/text.ts'
 import { requireRunId } from '../session/run-name.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
 
@@ -105,7 +105,7 @@ export function renderKeys(
 }
 
 function table(rows: readonly string[][], paint: Paint): string[] {
-  return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell), roomIn(paint, 2)).map(
+  return alignColumns(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell), roomIn(paint, 2)).map(
     (line) => `  ${line}`,
   )
 }

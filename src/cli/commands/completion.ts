@@ -17,9 +17,9 @@ export async function completion(shell: Shell): Promise<number> {
   return 0
 }
 
-/** Prints what may replace the last word, for such a script. Leaves out what it cannot find out: a shell shows no errors. */
+/** Prints the candidates for the last word, for a completion script. Candidates that cannot be read are left out: a shell shows no errors. */
 export async function complete(program: Command, words: readonly string[]): Promise<number> {
-  const { files, candidates } = await candidatesFor(program, words, known)
+  const { files, candidates } = await candidatesFor(program, words, candidateSources)
   const lines = files ? [':files'] : candidates.map(lineOf)
   standardOutput.print(lines.map((line) => `${line}\n`).join(''))
   return 0
@@ -29,7 +29,7 @@ function lineOf({ word, about }: Candidate): string {
   return about === '' ? word : `${word}\t${escapeText(about)}`
 }
 
-const known: CandidateSources = {
+const candidateSources: CandidateSources = {
   async connections(config) {
     try {
       return [...(await configToComplete(config)).connections.keys()]

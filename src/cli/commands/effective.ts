@@ -41,7 +41,7 @@ export async function effective({ compare = false, ...options }: EffectiveOption
       ...options,
       ...(directory !== undefined && { connection: directory }),
     })
-    output.printResult({ ...coverage, ...ofDirectory(coverage, directory), findings }, renderEffective)
+    output.printResult({ ...coverage, ...coverageOfDirectory(coverage, directory), findings }, renderEffective)
     if (coverage.failure !== null && directory === undefined)
       throw new Failure('platform_unreachable', `not everybody could be compared: ${coverage.failure}`)
     const refused = coverage.directories.find(
@@ -56,8 +56,8 @@ export async function effective({ compare = false, ...options }: EffectiveOption
   })
 }
 
-/** Of the coverage, what concerns one directory; nothing if none was named. */
-function ofDirectory({ directories }: EffectiveCoverage, name: string | undefined): Partial<EffectiveCoverage> {
+/** The part of the coverage about one directory; empty if none was named. */
+function coverageOfDirectory({ directories }: EffectiveCoverage, name: string | undefined): Partial<EffectiveCoverage> {
   if (name === undefined) return {}
   return { connections: [], directories: directories.filter(({ directory }) => directory === name) }
 }
@@ -81,10 +81,10 @@ async function compareFile({ config, control, output, signal }: Session, options
   return 0
 }
 
-/** Less than a server of the daemon accepts. */
+/** Smaller than the body limit of the daemon. */
 const maxBodyBytes = 10_000_000
 
-/** What a list of accounts holds, and each finding in three lines. */
+/** A summary of a compared list of accounts, and each finding in three lines. */
 export function renderAccounts(
   { accounts, people, unreadable, findings }: AccountComparison & { readonly unreadable: number },
   paint: Paint,
@@ -115,7 +115,7 @@ export async function effectiveFix(keys: readonly string[], options: EffectiveFi
       return 0
     }
     const findings = fixableFindings(keys, await readFindingsOf(session, keys, options))
-    session.output.printResult({ findings }, renderEffectiveQuestion)
+    session.output.printResult({ findings }, renderResetConfirmation)
     throw new Failure('usage', 'nothing was changed; repeat the command with --yes')
   })
 }
@@ -219,8 +219,8 @@ function findingLines(finding: EffectiveFinding, paint: Paint): string[] {
   ]
 }
 
-/** Whom a reset would concern. */
-export function renderEffectiveQuestion(
+/** The people whom a reset would affect. */
+export function renderResetConfirmation(
   { findings }: { readonly findings: readonly EffectiveFinding[] },
   paint: Paint,
 ): string {

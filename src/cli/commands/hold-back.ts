@@ -2,7 +2,7 @@ import type { HeldBack, HoldBack } from '../../contract/control/hold-backs.ts'
 import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { renderOutcome } from '../render/run.ts'
-import { aligned, day, escapeText, type Paint, roomIn } from '../render/text.ts'
+import { alignColumns, day, escapeText, type Paint, roomIn } from '../render/text.ts'
 import { exitCodeOf, waitForEnd } from '../session/follow-run.ts'
 import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, requireConnection, type Session, withSession } from '../session/session.ts'
@@ -70,5 +70,5 @@ export function renderHoldBacks({ people }: { readonly people: readonly HoldBack
     leaving === null ? 'HR states no departure' : `left on ${day(leaving.separatedAt)}`,
     `${escapeText(by)}: ${escapeText(reason)}`,
   ])
-  return aligned(rows, (cell, _row, column) => (column > 2 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')
+  return alignColumns(rows, (cell, _row, column) => (column > 2 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')
 }

@@ -3,7 +3,7 @@ import type { Run } from '../../contract/control/shapes.ts'
 import type { StatedDeparture, StatementResult } from '../../contract/control/stated-departures.ts'
 import { Failure } from '../../errors.ts'
 import { renderOutcome } from '../render/run.ts'
-import { aligned, escapeText, type Paint, roomIn } from '../render/text.ts'
+import { alignColumns, escapeText, type Paint, roomIn } from '../render/text.ts'
 import { exitCodeOf, waitForEnd } from '../session/follow-run.ts'
 import { requirePerson } from '../session/person-name.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
@@ -19,7 +19,7 @@ export type LeaveOptions = CommonOptions & {
   readonly showValues?: boolean
 }
 
-/** States a departure before HR does, or withdraws it; without a key, lists what is stated. */
+/** States a departure before HR does, or withdraws it; without a key, lists the stated departures. */
 export async function leave(name: string | undefined, options: LeaveOptions): Promise<number> {
   const { by, on, reason, emergency, withdraw = false } = options
   const hasOthers = on !== undefined || emergency !== undefined
@@ -54,7 +54,7 @@ export function renderStatedDeparture(
   paint: Paint,
 ): string {
   const person = escapeText(identityId)
-  const statement =
+  const outcomeText =
     leavingDate === null
       ? `what HR says of ${person} applies again`
       : applies && waits
@@ -62,7 +62,7 @@ export function renderStatedDeparture(
         : applies
           ? `${person} leaves on ${leavingDate}; a leaving date that HR states replaces that day when HR's date is reached`
           : `${person} leaves on ${leavingDate} once a second person states that day too`
-  return [`${paint('green', '✔')} ${statement}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
+  return [`${paint('green', '✔')} ${outcomeText}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
 }
 
 /** The stated departures, one line each. */
@@ -72,5 +72,5 @@ export function renderStatedDepartures(
 ): string {
   if (people.length === 0) return 'no departure is stated'
   const rows = people.map((stated) => [escapeText(stated.identityId), escapeText(statementNote(stated))])
-  return aligned(rows, (cell) => cell, roomIn(paint)).join('\n')
+  return alignColumns(rows, (cell) => cell, roomIn(paint)).join('\n')
 }

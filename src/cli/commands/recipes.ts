@@ -7,12 +7,12 @@ import { createOutput } from '../session/output.ts'
 /** Lists the recipes and the presets for exports, or shows one recipe with a configuration to copy. */
 export async function recipes(name: string | undefined, { json }: { readonly json?: boolean }): Promise<number> {
   const output = createOutput({ json })
-  if (name === undefined) output.printResult(await everyRecipe(), renderRecipes)
+  if (name === undefined) output.printResult(await listRecipes(), renderRecipes)
   else output.printResult(await detailsOf(name), renderRecipe)
   return 0
 }
 
-async function everyRecipe() {
+async function listRecipes() {
   const all = [...(await readRecipes())].map(([name, preset]) => summaryOf(name, preset))
   const exports = [...(await readPresets())].map(([name, { title }]) => ({ name, title }))
   return { recipes: all, exports }

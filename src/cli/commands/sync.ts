@@ -27,7 +27,7 @@ export type SyncOptions = CommonOptions & {
 
 /** Requests a run and follows it until it ends or is held. */
 export async function sync({ plan: file, ...options }: SyncOptions): Promise<number> {
-  const plan = file === undefined ? undefined : await keptIn(file, options)
+  const plan = file === undefined ? undefined : await readExpectedPlan(file, options)
   return await withSession(options, { hasWorkers: true }, async (session) => {
     const { full = false, verify = false, person, by } = options
     if (person !== undefined && plan) throw new Failure('usage', '--plan is for all people: remove --person')
@@ -39,12 +39,12 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
     const { paused } = await session.control.getPause({ params: { connection } })
     if (paused) session.output.printMessage(pausedNote(connection, paused))
     const exit = await followAndReport(session, run, options.wait, { endedOrHeldBefore })
-    return exit === 0 && options.strict ? await exitOfPeople(session, connection) : exit
+    return exit === 0 && options.strict ? await strictExitCode(session, connection) : exit
   })
 }
 
 /** With --strict: 70 if the record of somebody of the connection, or of a linked one, differs from HR's export. */
-async function exitOfPeople({ control, config, output }: Session, connection: string): Promise<number> {
+async function strictExitCode({ control, config, output }: Session, connection: string): Promise<number> {
   // The daemon may not have learned of a linked connection yet.
   const { connections: known } = await control.about({})
   const names = known.filter((name) => name === connection || config.connections.get(name)?.linkedTo === connection)
@@ -54,7 +54,7 @@ async function exitOfPeople({ control, config, output }: Session, connection: st
   return lines.length === 0 ? 0 : failures.finished_with_problems.exit
 }
 
-/** What --strict counts as a failure, a line each. */
+/** What --strict counts as a failure, in one line each. */
 export function strictFaults(connection: ConnectionStatus): string[] {
   const { name, blocked, inbox } = connection
   return [
@@ -90,8 +90,8 @@ function renderPersonRun({ person, ...run }: PersonRun, paint: Paint): string {
   return [...(person ? [renderPersonAccount(person, paint)] : []), renderOutcome(run, paint)].join('\n\n')
 }
 
-/** The plan in a file, and its connection. */
-async function keptIn(file: string, options: CommonOptions): Promise<{ connection: string; kept: KeptPlan }> {
+/** Reads the plan in a file, and its connection. Throws `conflict` if the options name another connection. */
+async function readExpectedPlan(file: string, options: CommonOptions): Promise<{ connection: string; kept: KeptPlan }> {
   const { connection, kept } = await readPlanFile(file)
   if (options.connection !== undefined && options.connection !== connection)
     throw new Failure(

@@ -3,7 +3,7 @@ import type { PauseOptions, ResumeOptions } from '../commands/pause.ts'
 import type { UnblockOptions } from '../commands/unblock.ts'
 import type { WebhookTestOptions } from '../commands/webhook-test.ts'
 import {
-  add,
+  addCommand,
   byOption,
   commonOptions,
   connectionHelp,
@@ -17,7 +17,7 @@ import {
 export const connectionCommands: readonly Definition[] = [unblockCommand, pauseCommand, resumeCommand, webhookCommands]
 
 function unblockCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'unblock',
     'Retry a blocked connection now instead of waiting for the next automatic attempt',
@@ -29,7 +29,7 @@ function unblockCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function pauseCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'pause',
     'Pause the schedules, watched folders and events of a connection; people can still start runs',
@@ -48,7 +48,7 @@ function pauseCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function resumeCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'resume', 'End a pause; missed runs are made up for', commonOptions, connectionOption, byOption)
+  addCommand(program, 'resume', 'End a pause; missed runs are made up for', commonOptions, connectionOption, byOption)
     .argument('[connection]', connectionHelp)
     .action(
       exitWith(async (connection: string | undefined, options: ResumeOptions) =>
@@ -58,9 +58,9 @@ function resumeCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function webhookCommands(program: Command, exitWith: ExitWith): void {
-  const webhook = add(program, 'webhook', 'Test a webhook')
+  const webhook = addCommand(program, 'webhook', 'Test a webhook')
 
-  add(webhook, 'test', 'Sign a sample event and send it to the daemon', commonOptions)
+  addCommand(webhook, 'test', 'Sign a sample event and send it to the daemon', commonOptions)
     .argument('<name>', 'the connection')
     .option('--url <address>', 'where to send it (default: the daemon on this machine)')
     .action(

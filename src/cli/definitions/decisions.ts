@@ -5,7 +5,7 @@ import type { CancelOptions } from '../commands/cancel.ts'
 import type { RejectOptions } from '../commands/reject.ts'
 import type { RevertOptions } from '../commands/revert.ts'
 import {
-  add,
+  addCommand,
   byOption,
   collectValues,
   commonOptions,
@@ -20,7 +20,7 @@ import {
 export const decisionCommands: readonly Definition[] = [approveCommand, rejectCommand, cancelCommand, revertCommand]
 
 function approveCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'approve',
     'Approve a held run: it delivers exactly the plan that it shows',
@@ -66,7 +66,7 @@ function kindsOf(text: string): ChangeKind[] {
 }
 
 function rejectCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'reject', 'Reject the plan of a held run', commonOptions, heldRunOptions, byOption)
+  addCommand(program, 'reject', 'Reject the plan of a held run', commonOptions, heldRunOptions, byOption)
     .argument('<id>', runHelp)
     .action(
       exitWith(async (id: string, options: RejectOptions) =>
@@ -76,7 +76,7 @@ function rejectCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function cancelCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'cancel', 'Cancel a run that is waiting, held or delivering', commonOptions, byOption)
+  addCommand(program, 'cancel', 'Cancel a run that is waiting, held or delivering', commonOptions, byOption)
     .argument('<id>', runHelp)
     .action(
       exitWith(async (id: string, options: CancelOptions) =>
@@ -86,7 +86,7 @@ function cancelCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function revertCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'revert',
     'Revert what a run did; the guards check it like any other run',

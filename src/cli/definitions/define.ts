@@ -24,7 +24,12 @@ export const candidatesHelp = 'on a terminal, show names if several people match
 export const runHelp = 'the run: its ID or the beginning of it, last, last-1 and so on, or @held for the held one'
 
 /** Adds a subcommand. The help lists the shared options in the order in which they are given here. */
-export function add(parent: Command, name: string, summary: string, ...shared: readonly SharedOptions[]): Command {
+export function addCommand(
+  parent: Command,
+  name: string,
+  summary: string,
+  ...shared: readonly SharedOptions[]
+): Command {
   const command = parent.command(name).description(summary)
   for (const addOptions of shared) addOptions(command)
   return command

@@ -3,7 +3,7 @@ import type { PlanOptions } from '../commands/plan.ts'
 import type { ServeOptions } from '../commands/serve.ts'
 import type { SyncOptions } from '../commands/sync.ts'
 import {
-  add,
+  addCommand,
   byOption,
   commonOptions,
   configOptions,
@@ -21,7 +21,7 @@ export const deliveryCommands: readonly Definition[] = [planCommand, syncCommand
 const syncOptions = [commonOptions, connectionOption, byOption, waitOption, strictOption]
 
 function planCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'plan', 'Show what a run would do now, without doing it', commonOptions, connectionOption)
+  addCommand(program, 'plan', 'Show what a run would do now, without doing it', commonOptions, connectionOption)
     .option('--person <key>', 'only this person, by key, e-mail address or name, and why')
     .option('--show-values', 'show personal values, not only the names of their fields')
     .option('--out <file>', 'write the plan to a file instead, for "sync --plan"')
@@ -29,7 +29,7 @@ function planCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function syncCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'sync', 'Read the source and deliver every difference', ...syncOptions)
+  addCommand(program, 'sync', 'Read the source and deliver every difference', ...syncOptions)
     .option(
       '--person <key>',
       'deliver only this person, by key, e-mail address or name, and show row, decision and response',
@@ -40,14 +40,14 @@ function syncCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function resyncCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'resync', 'Run by hand and also send or verify people without changes', ...syncOptions)
+  addCommand(program, 'resync', 'Run by hand and also send or verify people without changes', ...syncOptions)
     .option('--full', 'send everybody again')
     .option('--verify', 'read the platform list first and fix every difference')
     .action(exitWith(async (options: SyncOptions) => (await import('../commands/sync.ts')).sync(options)))
 }
 
 function serveCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'serve', 'Run as a daemon: schedules, workers and the control API', configOptions)
+  addCommand(program, 'serve', 'Run as a daemon: schedules, workers and the control API', configOptions)
     .option('--json', 'write the log as JSON lines, also on a terminal')
     .option('--roles <list>', 'roles of this process (default: api,scheduler,worker)')
     .option('--port <number>', 'listen on this port instead of server.port; 0 means any free one', portNumber)

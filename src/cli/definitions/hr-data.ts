@@ -5,7 +5,7 @@ import type { AliasOptions } from '../commands/alias.ts'
 import type { DismissOptions } from '../commands/dismiss-events.ts'
 import type { EventsOptions } from '../commands/events.ts'
 import type { RetryOptions } from '../commands/retry-events.ts'
-import { add, byOption, commonOptions, connectionOption, type Definition, type ExitWith } from './define.ts'
+import { addCommand, byOption, commonOptions, connectionOption, type Definition, type ExitWith } from './define.ts'
 
 /** The commands that say what HR's statuses, keys and events mean. */
 export const hrDataCommands: readonly Definition[] = [
@@ -36,7 +36,12 @@ const valueMeanings: Readonly<Record<ClassifiedValue['as'], true>> = {
 const decisionOptions = [commonOptions, connectionOption, byOption]
 
 function acceptStatusCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'accept-status', 'Say what an unknown status means, or list the answers so far', ...decisionOptions)
+  addCommand(
+    program,
+    'accept-status',
+    'Say what an unknown status means, or list the answers so far',
+    ...decisionOptions,
+  )
     .argument('[value]', 'the status, or the value of the contractor column, as the export has it')
     .addOption(new Option('--as <meaning>', 'what it means').choices(Object.keys(valueMeanings)))
     .action(
@@ -47,7 +52,7 @@ function acceptStatusCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function aliasCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'alias',
     'Say that HR uses a new key for a person, or list keys that may have changed',
@@ -67,13 +72,13 @@ function aliasCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function eventsCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'events', 'List the events received by webhook or SCIM', commonOptions, connectionOption)
+  addCommand(program, 'events', 'List the events received by webhook or SCIM', commonOptions, connectionOption)
     .addOption(new Option('--state <state>', 'only events in this state').choices(Object.keys(eventStates)))
     .action(exitWith(async (options: EventsOptions) => (await import('../commands/events.ts')).events(options)))
 }
 
 function retryEventsCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'retry-events',
     'Read rejected events again, for example after the mapping was fixed',
@@ -88,7 +93,7 @@ function retryEventsCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function dismissEventsCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'dismiss-events', 'Dismiss rejected events: they will have no effect', ...decisionOptions)
+  addCommand(program, 'dismiss-events', 'Dismiss rejected events: they will have no effect', ...decisionOptions)
     .argument('<ids...>', 'the events')
     .action(
       exitWith(async (ids: string[], options: DismissOptions) =>

@@ -9,7 +9,7 @@ import type { RetractOptions } from '../commands/retract.ts'
 import type { SeparateOptions } from '../commands/separate.ts'
 import type { StatementOptions, VerifyStatementOptions } from '../commands/statement.ts'
 import {
-  add,
+  addCommand,
   byOption,
   candidatesHelp,
   commonOptions,
@@ -39,7 +39,7 @@ const reportFormats: Readonly<Record<ReportFormat, true>> = { csv: true, json: t
 const changeOptions = [commonOptions, connectionOption, byOption, waitOption]
 
 function personCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'person',
     'Show what HR says about a person, what the platform has, and the history',
@@ -56,9 +56,9 @@ function personCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function reportCommands(program: Command, exitWith: ExitWith): void {
-  const report = add(program, 'report', 'Create reports')
+  const report = addCommand(program, 'report', 'Create reports')
 
-  add(
+  addCommand(
     report,
     'leavers',
     'Report the departures of a period: when each was stated, read, acknowledged and effective',
@@ -81,7 +81,7 @@ function reportCommands(program: Command, exitWith: ExitWith): void {
 }
 
 function statementCommand(program: Command, exitWith: ExitWith): void {
-  const command = add(
+  const command = addCommand(
     program,
     'statement',
     'Show how many people HR states and the platform has, and whether everybody is accounted for',
@@ -100,7 +100,7 @@ function statementCommand(program: Command, exitWith: ExitWith): void {
     )
 
   // Commander gives options that both commands have to the parent.
-  const verify = add(
+  const verify = addCommand(
     command,
     'verify',
     "Read HR's export of a night again and compare it with the statement in an audit pack",
@@ -117,7 +117,7 @@ function statementCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function retractCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'retract',
     'Delete the data of a person who was sent by mistake; the run waits for an approval',
@@ -135,7 +135,7 @@ function retractCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function separateCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'separate',
     "Plan the departure of people who are on the platform but not in HR's data; the run waits for an approval",
@@ -152,7 +152,7 @@ function separateCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function holdBackCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'hold-back',
     'Hold back the departure of a person whom HR shows as left by mistake, or list these people',
@@ -171,7 +171,7 @@ function holdBackCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function leaveCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'leave', 'State a departure that HR has not recorded yet, or list these people', ...changeOptions)
+  addCommand(program, 'leave', 'State a departure that HR has not recorded yet, or list these people', ...changeOptions)
     .argument('[key]', personHelp)
     .option('--on <day>', 'the last day, such as 2026-10-31 (default: today; the second person must give it)')
     .option('--reason <text>', 'the reason, recorded in the audit trail')
@@ -186,7 +186,7 @@ function leaveCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function effectiveCommands(program: Command, exitWith: ExitWith): void {
-  const effective = add(
+  const effective = addCommand(
     program,
     'effective',
     "List the people whose status on the platform does not match HR's data, and why",
@@ -203,7 +203,7 @@ function effectiveCommands(program: Command, exitWith: ExitWith): void {
       exitWith(async (options: EffectiveOptions) => (await import('../commands/effective.ts')).effective(options)),
     )
 
-  add(
+  addCommand(
     effective,
     'fix',
     "Reset the identity sync of people who were edited by hand on the platform, so that HR's data applies again",
@@ -224,7 +224,7 @@ function effectiveCommands(program: Command, exitWith: ExitWith): void {
 }
 
 function forgetCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'forget',
     'Remove the values of a person who has left; the key and the leaving date stay',

@@ -1,13 +1,21 @@
 import type { Command } from 'commander'
 import type { CheckOptions } from '../commands/check.ts'
 import type { InitOptions } from '../commands/init.ts'
-import { add, byOption, collectValues, commonOptions, type Definition, type ExitWith, wholeNumber } from './define.ts'
+import {
+  addCommand,
+  byOption,
+  collectValues,
+  commonOptions,
+  type Definition,
+  type ExitWith,
+  wholeNumber,
+} from './define.ts'
 
 /** The commands that come before the first run. */
 export const setupCommands: readonly Definition[] = [demoCommand, initCommand, recipesCommand, checkCommand]
 
 function demoCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'demo', 'Show the whole path on this machine: a platform, a company, two nights of HR exports')
+  addCommand(program, 'demo', 'Show the whole path on this machine: a platform, a company, two nights of HR exports')
     .option('--once', 'exit at the end (the default without a terminal)')
     .option('--json', 'print the summary as one JSON document')
     .action(
@@ -28,7 +36,7 @@ const noneNamed: Readonly<
 }
 
 function initCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'init', 'Read an export and write a configuration for it', byOption)
+  addCommand(program, 'init', 'Read an export and write a configuration for it', byOption)
     .option(
       '--source <location>',
       'the export: a file, a folder, sftp://USER@HOST/PATH, s3://BUCKET/PATH, gs://…, az://ACCOUNT/CONTAINER/… or https://… (CSV, XLSX, or a JSON list); or scim, if an identity system pushes people',
@@ -85,7 +93,7 @@ function initCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function recipesCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'recipes', 'List the HR systems that are read by API, or show what one of them needs')
+  addCommand(program, 'recipes', 'List the HR systems that are read by API, or show what one of them needs')
     .argument('[recipe]', 'the recipe to show')
     .option('--json', 'print only one JSON document on stdout')
     .action(
@@ -96,7 +104,7 @@ function recipesCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function checkCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'check',
     'Test the configuration, the source, the secrets, the store, the queue and the platform; change nothing',

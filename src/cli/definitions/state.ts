@@ -6,7 +6,15 @@ import type { RunDetailOptions } from '../commands/run.ts'
 import type { RunsOptions } from '../commands/runs.ts'
 import type { StatusOptions } from '../commands/status.ts'
 import type { CommonOptions } from '../session/session.ts'
-import { add, commonOptions, connectionOption, type Definition, type ExitWith, runHelp, wholeNumber } from './define.ts'
+import {
+  addCommand,
+  commonOptions,
+  connectionOption,
+  type Definition,
+  type ExitWith,
+  runHelp,
+  wholeNumber,
+} from './define.ts'
 
 /** The commands that show the state of connections and runs. */
 export const stateCommands: readonly Definition[] = [
@@ -18,7 +26,7 @@ export const stateCommands: readonly Definition[] = [
 ]
 
 function statusCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'status', 'Show the daemon, the connections and their runs', commonOptions, connectionOption)
+  addCommand(program, 'status', 'Show the daemon, the connections and their runs', commonOptions, connectionOption)
     .option('--search <text>', 'only connections whose name contains this text')
     .addOption(new Option('--state <state>', 'only connections in this state').choices(connectionStates))
     .option('--limit <count>', 'how many connections (default: 50; all with --json or --watch)', wholeNumber)
@@ -27,11 +35,14 @@ function statusCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function alertsCommands(program: Command, exitWith: ExitWith): void {
-  const alerts = add(program, 'alerts', 'List the alerts and the messages sent about them', commonOptions).action(
-    exitWith(async (options: CommonOptions) => (await import('../commands/alerts.ts')).alerts(options)),
-  )
+  const alerts = addCommand(
+    program,
+    'alerts',
+    'List the alerts and the messages sent about them',
+    commonOptions,
+  ).action(exitWith(async (options: CommonOptions) => (await import('../commands/alerts.ts')).alerts(options)))
 
-  add(alerts, 'test', 'Send a test message through each channel now', commonOptions)
+  addCommand(alerts, 'test', 'Send a test message through each channel now', commonOptions)
     .option('--channel <name>', 'only through this channel')
     .action(
       // Commander gives options that both commands know, such as --config, to the parent command.
@@ -42,7 +53,7 @@ function alertsCommands(program: Command, exitWith: ExitWith): void {
 }
 
 function runsCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'runs', 'List the newest runs', commonOptions)
+  addCommand(program, 'runs', 'List the newest runs', commonOptions)
     .option('--connection <name>', 'only this connection')
     .option('--limit <count>', 'how many', wholeNumber, 20)
     .option('--follow', 'refresh until q or Ctrl-C; without a terminal, print the changes')
@@ -50,7 +61,7 @@ function runsCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function runCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'run', 'Show one run with its changes and rejected rows', commonOptions)
+  addCommand(program, 'run', 'Show one run with its changes and rejected rows', commonOptions)
     .argument('<id>', runHelp)
     .option('--show-values', 'show personal values, not only the names of their fields')
     .option('--follow', 'follow the run until it ends or is held; the exit code says how it ended')
@@ -60,7 +71,7 @@ function runCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function problemsCommand(program: Command, exitWith: ExitWith): void {
-  add(
+  addCommand(
     program,
     'problems',
     "List the people whose record on the platform differs from HR's export, and why",

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { type Shell, shells } from '../completion/scripts.ts'
 import type { CommonOptions } from '../session/session.ts'
-import { add, commonOptions, type Definition, type ExitWith } from './define.ts'
+import { addCommand, commonOptions, type Definition, type ExitWith } from './define.ts'
 
 /** The commands that help people at the command line, and the platform on this machine. */
 export const supportCommands: readonly Definition[] = [
@@ -12,7 +12,7 @@ export const supportCommands: readonly Definition[] = [
 ]
 
 function doctorCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'doctor', 'Write a support file without personal values and secrets', commonOptions)
+  addCommand(program, 'doctor', 'Write a support file without personal values and secrets', commonOptions)
     .argument('[file]', 'a new zip file (default: rollcall-doctor-TIME.zip)')
     .action(
       exitWith(async (file: string | undefined, options: CommonOptions) =>
@@ -22,7 +22,7 @@ function doctorCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function completionCommand(program: Command, exitWith: ExitWith): void {
-  add(program, 'completion', 'Print the completion script for bash, zsh or fish')
+  addCommand(program, 'completion', 'Print the completion script for bash, zsh or fish')
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))
     .action(exitWith(async (shell: Shell) => (await import('../commands/completion.ts')).completion(shell)))
 }
@@ -41,7 +41,7 @@ function completeCommand(program: Command, exitWith: ExitWith): void {
 }
 
 function platformCommand(program: Command): void {
-  add(program, 'platform', 'Run and manage the compliance platform on this machine')
+  addCommand(program, 'platform', 'Run and manage the compliance platform on this machine')
 }
 
 /** Adds the subcommands of `platform`. They take a while to load, so only commands that need them do. */

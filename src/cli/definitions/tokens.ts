@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { TokenRole } from '../../contract/control/access.ts'
 import type { TokenCreateOptions, TokenRevokeOptions } from '../commands/token.ts'
 import type { CommonOptions } from '../session/session.ts'
-import { add, byOption, commonOptions, type ExitWith } from './define.ts'
+import { addCommand, byOption, commonOptions, type ExitWith } from './define.ts'
 
 // The schema knows the roles too, but loading it takes as long as everything else that is loaded for the help.
 const roles: Readonly<Record<TokenRole, true>> = {
@@ -15,9 +15,9 @@ const roles: Readonly<Record<TokenRole, true>> = {
 
 /** Adds the commands about the tokens of the control API. */
 export function tokenCommands(program: Command, exitWith: ExitWith): void {
-  const token = add(program, 'token', 'Create, list and revoke access tokens for people and programs')
+  const token = addCommand(program, 'token', 'Create, list and revoke access tokens for people and programs')
 
-  add(token, 'create', 'Create a token and show it once', commonOptions, byOption)
+  addCommand(token, 'create', 'Create a token and show it once', commonOptions, byOption)
     .requiredOption('--name <name>', 'the person or program that uses the token; recorded in the audit trail')
     .addOption(
       new Option('--role <role>', 'role of the token; each includes the ones before it, and scim only pushes people')
@@ -30,11 +30,11 @@ export function tokenCommands(program: Command, exitWith: ExitWith): void {
       exitWith(async (options: TokenCreateOptions) => (await import('../commands/token.ts')).tokenCreate(options)),
     )
 
-  add(token, 'list', 'List the tokens with role, expiry and last use', commonOptions).action(
+  addCommand(token, 'list', 'List the tokens with role, expiry and last use', commonOptions).action(
     exitWith(async (options: CommonOptions) => (await import('../commands/token.ts')).tokenList(options)),
   )
 
-  add(token, 'revoke', 'Revoke a token now, and end every session started with it', commonOptions, byOption)
+  addCommand(token, 'revoke', 'Revoke a token now, and end every session started with it', commonOptions, byOption)
     .argument('<name>', 'the name of the token')
     .action(
       exitWith(async (name: string, options: TokenRevokeOptions) =>

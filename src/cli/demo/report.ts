@@ -3,7 +3,7 @@ import type { SyncResult } from '../../platform/identity-sync/sync-result.ts'
 import { renderChanges, renderGuards, renderRejects } from '../render/plan.ts'
 import { renderOutcome } from '../render/run.ts'
 import { countsText } from '../render/tallies.ts'
-import { aligned, day, duration, number, type Paint, pluralize } from '../render/text.ts'
+import { alignColumns, day, duration, number, type Paint, pluralize } from '../render/text.ts'
 import type { Arrival, PersonOutcome } from './arrival.ts'
 import type { NightEvent } from './company.ts'
 import type { SecondAct } from './second-act.ts'
@@ -153,7 +153,9 @@ export function renderDemo(summary: DemoSummary, paint: Paint): string {
       : `${paint('red', '✖')} ${trouble}`
   return [
     paint('bold', 'What happened to whom, and why'),
-    ...aligned(rows, (cell, _row, column) => (column === 1 ? paint('dim', cell) : cell)).map((line) => `  ${line}`),
+    ...alignColumns(rows, (cell, _row, column) => (column === 1 ? paint('dim', cell) : cell)).map(
+      (line) => `  ${line}`,
+    ),
     '',
     `${verdict} (${duration(durationMs)})`,
   ].join('\n')

@@ -11,7 +11,7 @@ const afterPath = /(\bhttps?:\/\/[^\s?#"']+)[?#][^\s"']*/gi
  * other.
  */
 export type Scrub = {
-  /** Our text without its quotes, e-mail addresses, possibly secret parts of addresses, and known secrets. */
+  /** A message of Rollcall without quoted texts, e-mail addresses, possibly secret parts of URLs, and known secrets. */
   text(text: string): string
   /** A pseudonym for a key, which nobody can reverse: the key of the digest is not kept. */
   person(key: string): string
@@ -27,9 +27,9 @@ export function createScrub(secrets: readonly string[], folders: Readonly<Record
   const known = secrets.filter((secret) => secret.length >= minSecretLength).sort((a, b) => b.length - a.length)
   const longestFirst = Object.entries(folders).sort(([a], [b]) => b.length - a.length)
   const file = (text: string) => {
-    const unplaced = longestFirst.reduce((scrubbed, [path, name]) => scrubbed.replaceAll(path, name), text)
+    const withoutFolders = longestFirst.reduce((scrubbed, [path, name]) => scrubbed.replaceAll(path, name), text)
     return known
-      .reduce((scrubbed, secret) => scrubbed.replaceAll(secret, '(secret)'), unplaced)
+      .reduce((scrubbed, secret) => scrubbed.replaceAll(secret, '(secret)'), withoutFolders)
       .replaceAll(address, '(e-mail)')
   }
   return {

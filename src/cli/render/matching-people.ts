@@ -1,5 +1,5 @@
 import type { PersonSearchResult } from '../../contract/control/people.ts'
-import { aligned, escapeText, type Paint, roomIn } from './text.ts'
+import { alignColumns, escapeText, type Paint, roomIn } from './text.ts'
 
 /** The people that a name may mean, with what distinguishes them. */
 export function renderMatches(people: readonly PersonSearchResult[], paint: Paint): string {
@@ -14,7 +14,7 @@ export function renderMatches(people: readonly PersonSearchResult[], paint: Pain
       text('email'),
     ]
   })
-  return aligned(rows, (cell, _row, column) => (column === 0 ? paint('bold', cell) : cell), roomIn(paint, 2))
+  return alignColumns(rows, (cell, _row, column) => (column === 0 ? paint('bold', cell) : cell), roomIn(paint, 2))
     .map((line) => `  ${line}`)
     .join('\n')
 }

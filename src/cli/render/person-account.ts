@@ -2,7 +2,7 @@ import { requestTexts } from '../../contract/control/person-texts.ts'
 import type { PersonAccount, PersonPlan } from '../../contract/control/shapes.ts'
 import { answerText, fieldText } from './person.ts'
 import { renderField, renderGuards, renderWarnings } from './plan.ts'
-import { aligned, escapeText, formatInstant, type Paint, roomIn } from './text.ts'
+import { alignColumns, escapeText, formatInstant, type Paint, roomIn } from './text.ts'
 
 type Cell = PersonAccount['rows'][number]['cells'][number]
 
@@ -40,7 +40,7 @@ function rowLines({ place: location, reason, cells }: PersonAccount['rows'][numb
   return [
     `${paint('bold', 'Row')}  ${escapeText(location)}`,
     ...(reason === null ? [] : [`  ${paint('yellow', `not used: ${escapeText(reason)}`)}`]),
-    ...aligned([head, ...table], (text, row) => (row === 0 ? paint('dim', text) : text), roomIn(paint, 2)).map(
+    ...alignColumns([head, ...table], (text, row) => (row === 0 ? paint('dim', text) : text), roomIn(paint, 2)).map(
       (line) => `  ${line}`,
     ),
   ]

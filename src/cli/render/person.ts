@@ -3,7 +3,7 @@ import type { Person, PersonChange, RecordView } from '../../contract/control/sh
 import { renderLeavers } from './leavers.ts'
 import { runTexts } from './left-out.ts'
 import { renderField } from './plan.ts'
-import { aligned, day, escapeText, formatInstant, type Paint, roomIn, shortId } from './text.ts'
+import { alignColumns, day, escapeText, formatInstant, type Paint, roomIn, shortId } from './text.ts'
 
 /** A person: what HR says beside what the platform acknowledged, and every change with its result. */
 export function renderPerson(person: Person, paint: Paint): string {
@@ -31,7 +31,7 @@ function fieldTable(person: Person, paint: Paint): string[] {
       fieldText(name, person.desired?.[name]),
       fieldText(name, person.confirmed?.[name]),
     ])
-  return aligned(
+  return alignColumns(
     [['FIELD', 'HR SAYS', 'PLATFORM HAS'], ...rows],
     (text, row, column) => {
       if (row === 0) return paint('bold', text)

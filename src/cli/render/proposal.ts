@@ -1,6 +1,6 @@
 import type { PermissionResult } from '../../daemon/probe/key-permissions.ts'
 import type { Proposal, ValueCount } from '../../daemon/proposal/proposal.ts'
-import { aligned, escapeText, type Paint, pluralize, shorten } from './text.ts'
+import { alignColumns, escapeText, type Paint, pluralize, shorten } from './text.ts'
 
 const maxExampleLength = 24
 
@@ -16,7 +16,7 @@ export function renderProposal(proposal: Proposal, paint: Paint): string {
     `${paint('bold', escapeText(table.name))}: ${formText(table)}`,
     `${paint('bold', escapeText(proposal.preset))} (${escapeText(proposal.title)}): ${escapeText(proposal.why)}`,
     '',
-    ...aligned(
+    ...alignColumns(
       [['FIELD', 'COLUMN', ...(rows.some(([, , examples]) => examples) ? ['EXAMPLES'] : [])], ...rows],
       (cell, row) => (row === 0 ? paint('bold', cell) : cell),
     ).map((line) => `  ${line}`),
@@ -51,7 +51,7 @@ export function renderPermissions(tried: readonly PermissionResult[], paint: Pai
     const result = isGranted === true ? '' : isGranted === null ? ' could not be tested' : ' is missing'
     return [mark, `${permissions.map(escapeText).join(' or ')}${result}`, escapeText(purpose)]
   })
-  return aligned(lines, (cell) => cell)
+  return alignColumns(lines, (cell) => cell)
     .map((line) => `  ${line}`)
     .join('\n')
 }

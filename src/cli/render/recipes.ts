@@ -1,5 +1,15 @@
 import type { ListedPerson, ListPreview } from '../../daemon/proposal/recipe-preview.ts'
-import { aligned, escapeText, headed, levelMark, number, type Paint, pluralize, roomIn, shorten } from './text.ts'
+import {
+  alignColumns,
+  escapeText,
+  levelMark,
+  number,
+  type Paint,
+  pluralize,
+  renderTable,
+  roomIn,
+  shorten,
+} from './text.ts'
 
 const maxCellLength = 40
 
@@ -32,7 +42,7 @@ export function renderRecipes({ recipes, exports }: Lists, paint: Paint): string
     [...parameters, ...credentials.filter(({ optional }) => !optional)].map(({ label }) => label).join(', ')
   const rows = recipes.map((recipe) => [recipe.name, recipe.title, labelsOf(recipe)].map(escapeText))
   return [
-    ...headed(['RECIPE', 'SYSTEM', 'ASKS FOR'], rows, paint),
+    ...renderTable(['RECIPE', 'SYSTEM', 'ASKS FOR'], rows, paint),
     '',
     'Systems whose exports are known (preset: NAME, with a file):',
     ...indentRows(
@@ -98,7 +108,9 @@ export function renderListPreview(preview: ListPreview, paint: Paint): string {
       ? []
       : [`${levelMark('warning', paint)} ${pluralize(faults, 'record')} with something that cannot be read`]),
     '',
-    ...headed(['KEY', 'E-MAIL', 'NAME', 'JOB', 'LAST DAY'], people.map(personRow), paint).map((line) => `  ${line}`),
+    ...renderTable(['KEY', 'E-MAIL', 'NAME', 'JOB', 'LAST DAY'], people.map(personRow), paint).map(
+      (line) => `  ${line}`,
+    ),
     ...(records > people.length ? [`  … and ${number(records - people.length)} more`] : []),
     '',
     ...warnings.map((warning) => `  ${levelMark('warning', paint)} ${escapeText(warning)}`),
@@ -116,7 +128,7 @@ function personRow({ identityId, email, name, jobTitle, leavingDate, hasLeft }: 
 
 function indentRows(rows: readonly (readonly string[])[], paint: Paint): string[] {
   const escaped = rows.map((row) => row.map(escapeText))
-  return aligned(escaped, (cell) => cell, roomIn(paint, 2)).map((line) => `  ${line}`)
+  return alignColumns(escaped, (cell) => cell, roomIn(paint, 2)).map((line) => `  ${line}`)
 }
 
 function sentence(text: string): string {

@@ -4,7 +4,7 @@ import type { Counts, InDoubtCounts, Run, Verification } from '../../contract/co
 import { renderGuards, renderWarnings } from './plan.ts'
 import { blockedPeopleText, countsText, doubtText, foreignText, peopleAndRows } from './tallies.ts'
 import {
-  aligned,
+  alignColumns,
   duration,
   escapeText,
   formatInstant,
@@ -34,7 +34,7 @@ const stateStyles: Readonly<Record<Run['state'], Style>> = {
 
 /** One run with everything known about it except its changes and rejects. */
 export function renderRun(run: Run, paint: Paint): string {
-  const facts = aligned(
+  const facts = alignColumns(
     runFacts(run),
     (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
     roomIn(paint, 2),
@@ -111,7 +111,7 @@ export function renderRuns(runs: readonly Run[], paint: Paint): string {
     run.state,
     summaryText(run),
   ])
-  return aligned(
+  return alignColumns(
     [head, ...rows],
     (cell, row, column) => {
       if (row === 0) return paint('bold', cell)

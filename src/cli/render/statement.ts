@@ -1,6 +1,6 @@
 import { platformParts, rowParts, type Statement, statedParts } from '../../contract/control/statements.ts'
 import type { StatementComparison } from '../../daemon/verify-statement.ts'
-import { aligned, escapeText, formatInstant, number, type Paint } from './text.ts'
+import { alignColumns, escapeText, formatInstant, number, type Paint } from './text.ts'
 
 /** A population statement: what HR stated, what the platform has, and whether both are accounted for. Parts without people are left out. */
 export function renderStatement(statement: Statement, paint: Paint): string {
@@ -45,7 +45,10 @@ function partsOf<T extends string>(texts: Readonly<Record<T, string>>, counts: R
 
 function table(title: string, total: number, parts: readonly Part[], paint: Paint): string[] {
   const lines = parts.filter(([, count]) => count > 0).map(([text, count]) => [`  ${text}`, number(count)])
-  return ['', ...aligned([[title, number(total)], ...lines], (cell, row) => (row === 0 ? paint('bold', cell) : cell))]
+  return [
+    '',
+    ...alignColumns([[title, number(total)], ...lines], (cell, row) => (row === 0 ? paint('bold', cell) : cell)),
+  ]
 }
 
 /** Whether a statement is what the export says, and what differs. */

@@ -5,7 +5,17 @@ import type { ProcessRole } from '../../contract/control/processes.ts'
 import type { BlockedPerson, ConnectionStatus, Problem, Run, Status } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
 import { countsText, peopleNotInStep } from './tallies.ts'
-import { age, aligned, escapeText, formatInstant, headed, number, type Paint, pluralize, shortId } from './text.ts'
+import {
+  age,
+  alignColumns,
+  escapeText,
+  formatInstant,
+  number,
+  type Paint,
+  pluralize,
+  renderTable,
+  shortId,
+} from './text.ts'
 
 /** What runs here, and the state of every connection. */
 export function renderStatus(status: Status, paint: Paint): string {
@@ -14,7 +24,7 @@ export function renderStatus(status: Status, paint: Paint): string {
     : paint('yellow', 'no daemon is running')
   return [
     `${paint('bold', `rollcall ${status.version}`)} · ${daemon}`,
-    ...aligned(
+    ...alignColumns(
       [
         ['configuration', escapeText(status.configuration)],
         ['database', escapeText(status.database)],
@@ -127,7 +137,7 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
 export function firstRows(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {
   const more = rows.length - maxProblemsShown
   return [
-    ...headed(head, rows.slice(0, maxProblemsShown), paint),
+    ...renderTable(head, rows.slice(0, maxProblemsShown), paint),
     ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : []),
   ]
 }

@@ -1,5 +1,5 @@
 import type { NewToken, RevokedToken, TokenView } from '../../contract/control/tokens.ts'
-import { aligned, escapeText, formatDate, formatInstant, type Paint, pluralize } from './text.ts'
+import { alignColumns, escapeText, formatDate, formatInstant, type Paint, pluralize } from './text.ts'
 
 /** A new token; it is shown only here. */
 export function renderNewToken({ token, ...made }: NewToken, paint: Paint): string {
@@ -26,7 +26,7 @@ export function renderTokens({ tokens }: { readonly tokens: readonly TokenView[]
     token.lastUsedAt === null ? 'never used' : `last used ${formatInstant(token.lastUsedAt)}`,
     `created by ${escapeText(token.createdBy)} on ${formatDate(token.createdAt)}`,
   ])
-  return aligned(rows, (cell, row) => (tokens[row]?.state === 'active' ? cell : paint('dim', cell))).join('\n')
+  return alignColumns(rows, (cell, row) => (tokens[row]?.state === 'active' ? cell : paint('dim', cell))).join('\n')
 }
 
 /** Confirms a revocation. */

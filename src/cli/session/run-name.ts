@@ -1,6 +1,6 @@
 import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, formatInstant, shortId } from '../render/text.ts'
+import { alignColumns, formatInstant, shortId } from '../render/text.ts'
 import type { Control } from './control-client.ts'
 
 type RunScope = { readonly connection?: string }
@@ -51,5 +51,5 @@ function candidateLines(runs: readonly Run[]): string[] {
     state,
     formatInstant(createdAt),
   ])
-  return aligned(rows, (cell) => cell).map((line) => `  ${line}`)
+  return alignColumns(rows, (cell) => cell).map((line) => `  ${line}`)
 }

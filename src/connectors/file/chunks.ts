@@ -12,8 +12,8 @@ export async function* joinChunks(chunks: AsyncIterable<Buffer>, minBytes: numbe
   if (pending.length > 0) yield pending
 }
 
-/** Yields a chunk that was read already, and then the others. */
-export async function* prepend(chunk: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** Yields a chunk that was read already, and then the rest. */
+export async function* prependChunk(chunk: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield chunk
   yield* rest
 }

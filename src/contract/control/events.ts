@@ -15,11 +15,11 @@ export const InboxEvent = z
   .object({
     id: z.string(),
     connection: z.string(),
-    eventId: z.string().nullable().describe('What the sender calls it.'),
+    eventId: z.string().nullable().describe('The id that the sender gave it.'),
     state: EventState,
     receivedAt: Instant,
     runId: z.string().nullable().describe('The run that read it last, or whose decision it waits for.'),
-    reason: z.string().nullable().describe('Why it was set aside, or what could not be used.'),
+    reason: z.string().nullable().describe('Why it is held, was rejected, or had no effect.'),
   })
   .meta({ id: 'InboxEvent' })
 export type InboxEvent = z.infer<typeof InboxEvent>
@@ -40,7 +40,7 @@ export const eventOperations = operations({
     params: ofConnection,
     query: z.object({
       state: EventState.optional(),
-      order: z.enum(['oldest', 'newest']).default('oldest').describe('Which come first.'),
+      order: z.enum(['oldest', 'newest']).default('oldest').describe('Which events come first.'),
       after: After,
       limit: Limit.default(500),
     }),

@@ -13,7 +13,7 @@ import {
   type YAMLMap,
 } from 'yaml'
 import { Failure } from '../../errors.ts'
-import { holdsReference, type Reference, readReferences, resolveReferences } from './references.ts'
+import { holdsReference, readReferences, resolveReferences, type TextPart } from './references.ts'
 
 /** The path of a setting: names and indexes. */
 export type Path = readonly PropertyKey[]
@@ -32,7 +32,7 @@ export type ConfigDocument = {
   /** The position of the name of a setting. */
   positionOfKey(path: Path): Position
   /** The references of a value, if it has any. */
-  referencesAt(path: Path): readonly Reference[] | undefined
+  referencesAt(path: Path): readonly TextPart[] | undefined
   /** The text of a value as written, if it has a reference. */
   writtenAt(path: Path): string | undefined
   /**
@@ -59,7 +59,7 @@ type ParsedText = {
   readonly document: Document
   readonly lines: LineCounter
   readonly problems: Problem[]
-  readonly references: Map<unknown, readonly Reference[]>
+  readonly references: Map<unknown, readonly TextPart[]>
   readonly written: Map<unknown, string>
   readonly unresolved: Map<unknown, Problem>
 }
@@ -158,7 +158,7 @@ function positionAt(lines: LineCounter, offset = 0): Position {
 async function resolve(
   text: string,
   context: ReferenceContext,
-): Promise<{ readonly problem: string } | { readonly parts: readonly Reference[]; readonly text: string }> {
+): Promise<{ readonly problem: string } | { readonly parts: readonly TextPart[]; readonly text: string }> {
   const { parts, problem } = resolveReferences(text, context)
   if (problem !== undefined) return { problem }
   try {

@@ -2,10 +2,10 @@ import { resolve } from 'node:path'
 import { Failure } from '../../errors.ts'
 import { readProblem, readRegular } from '../../system/regular-file.ts'
 
-/** A piece of a text: known, or the content of a file. */
-export type Reference = { readonly text: string } | { readonly file: string }
+/** A part of a text: the text itself, or a file whose content it is. */
+export type TextPart = { readonly text: string } | { readonly file: string }
 
-type ResolvedText = { readonly parts: readonly Reference[]; readonly problem?: string }
+type ResolvedText = { readonly parts: readonly TextPart[]; readonly problem?: string }
 
 const reference = /\$\{([^}]*)\}/g
 const fromEnvironment = /^env:([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
@@ -21,7 +21,7 @@ export function resolveReferences(
   text: string,
   { env, folder }: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
 ): ResolvedText {
-  const parts: Reference[] = []
+  const parts: TextPart[] = []
   let from = 0
   for (const match of text.matchAll(reference)) {
     const part = resolveOne(match[1] ?? '', { env, folder })
@@ -44,7 +44,7 @@ export function namesIn(text: string): { readonly kind: 'environment' | 'secret_
 }
 
 /** The full text. One line end at the end of a file is not part of its content. */
-export async function readReferences(parts: readonly Reference[]): Promise<string> {
+export async function readReferences(parts: readonly TextPart[]): Promise<string> {
   const texts = await Promise.all(parts.map((part) => ('text' in part ? part.text : contentOf(part.file))))
   return texts.join('')
 }
@@ -52,7 +52,7 @@ export async function readReferences(parts: readonly Reference[]): Promise<strin
 function resolveOne(
   words: string,
   { env, folder }: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
-): Reference | { readonly problem: string } {
+): TextPart | { readonly problem: string } {
   const [, name, fallback] = fromEnvironment.exec(words) ?? []
   if (name !== undefined) {
     const text = env[name] || fallback

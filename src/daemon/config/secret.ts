@@ -1,16 +1,16 @@
 import { inspect } from 'node:util'
 import { Failure } from '../../errors.ts'
-import { type Reference, readReferences } from './references.ts'
+import { readReferences, type TextPart } from './references.ts'
 
 const shown = '[secret]'
 
 /** A value that is never printed. Reads its file each time, so that a replaced secret takes effect. */
 export class Secret {
-  readonly #parts: readonly Reference[]
+  readonly #parts: readonly TextPart[]
   readonly #fault: string | null
 
   /** `fault`: why it cannot be read; `read` throws it. */
-  constructor(parts: readonly Reference[], fault: string | null = null) {
+  constructor(parts: readonly TextPart[], fault: string | null = null) {
     this.#parts = parts
     this.#fault = fault
   }

@@ -26,7 +26,7 @@ export const TracesFile = z
         z.string().min(1, { error: 'is empty: check the variable or the file that it comes from' }),
       )
       .default({})
-      .describe(`Headers that the collector wants, such as authorization, each as ${secretReference}.`),
+      .describe(`Headers that the collector requires, such as authorization, each as ${secretReference}.`),
     sampleRatio: z
       .number()
       .min(0)

@@ -2,32 +2,32 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { Failure } from '../../errors.ts'
 
-const markBytes = 8
+const checksumBytes = 8
 
-/** A search returns after this, with a cursor to continue. */
-export const searchWithinMs = 1500
+/** A search that takes longer returns a cursor to continue with. */
+export const maxSearchMs = 1500
 
 /** What distinguishes one list from every other: the operation and its filters. */
 type ListScope = { readonly list: string; readonly [filter: string]: unknown }
 
 /**
  * The end of a page as a text that only the same list with the same filters accepts. It is not secret: a caller may ask for every position
- * of a list that they may read. The mark detects texts that were cut, changed or taken from another list.
+ * of a list that they may read. The checksum detects texts that were cut, changed or taken from another list.
  */
 export function writeCursor(scope: ListScope, position: unknown): string {
   const payload = Buffer.from(JSON.stringify(position))
-  return Buffer.concat([markOf(scope, payload), payload]).toString('base64url')
+  return Buffer.concat([checksumOf(scope, payload), payload]).toString('base64url')
 }
 
 /** The position in a cursor; undefined without a cursor. Refuses a text that was not issued for this list. */
 export function readCursor<T>(scope: ListScope, cursor: string | undefined, schema: z.ZodType<T>): T | undefined {
   if (cursor === undefined) return undefined
   const bytes = Buffer.from(cursor, 'base64url')
-  const payload = bytes.subarray(markBytes)
+  const payload = bytes.subarray(checksumBytes)
   const isOurs =
-    bytes.length > markBytes &&
+    bytes.length > checksumBytes &&
     bytes.toString('base64url') === cursor &&
-    timingSafeEqual(bytes.subarray(0, markBytes), markOf(scope, payload))
+    timingSafeEqual(bytes.subarray(0, checksumBytes), checksumOf(scope, payload))
   const position = isOurs ? schema.safeParse(JSON.parse(payload.toString())) : null
   if (position?.success) return position.data
   throw new Failure('usage', 'after: this value belongs to another list or to other filters; start again without it')
@@ -71,7 +71,7 @@ export function problemCursor({
   return { connection, identityId }
 }
 
-function markOf(scope: ListScope, payload: Buffer): Buffer {
+function checksumOf(scope: ListScope, payload: Buffer): Buffer {
   // A missing filter and an undefined one are the same; the order of the filters has no meaning.
   const filters = Object.entries(scope)
     .filter(([, value]) => value !== undefined)
@@ -81,5 +81,5 @@ function markOf(scope: ListScope, payload: Buffer): Buffer {
     .update('\0')
     .update(payload)
     .digest()
-    .subarray(0, markBytes)
+    .subarray(0, checksumBytes)
 }

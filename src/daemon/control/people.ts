@@ -16,7 +16,7 @@ import { holdBackOf } from '../../sync/requests/hold-backs.ts'
 import { statedDepartureOf } from '../../sync/requests/stated-departures.ts'
 import { restorePerson, retractPerson } from '../../sync/sync.ts'
 import type { ControlContext } from './control-context.ts'
-import { readCursor, SearchCursor, searchWithinMs, writeCursor } from './cursors.ts'
+import { maxSearchMs, readCursor, SearchCursor, writeCursor } from './cursors.ts'
 import { holdBackView } from './hold-backs.ts'
 import { labelsOf, leaverView } from './leavers.ts'
 import { leftOutView } from './left-out.ts'
@@ -44,7 +44,7 @@ export const peopleHandlers: Handlers<typeof peopleOperations, PeopleContext & W
       labelOf: (name: string) => labelOf(ctx.sync, name),
       cursor,
       limit,
-      withinMs: searchWithinMs,
+      withinMs: maxSearchMs,
     }
     const read = () => searchPeople(db, { connections, search, ...within })
     const { matches, next } = await (search === undefined ? read() : scanInTurn(ctx, read))

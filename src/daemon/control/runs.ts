@@ -31,12 +31,12 @@ import {
 import type { ControlContext } from './control-context.ts'
 import {
   ChangeCursor,
+  maxSearchMs,
   NumberCursor,
   nextCursor,
   RunCursor,
   readCursor,
   SearchCursor,
-  searchWithinMs,
   writeCursor,
 } from './cursors.ts'
 import { delayOf } from './delays.ts'
@@ -180,7 +180,7 @@ async function readChanges(
   const scope = { list: 'changes', runId, ...filter, search, values }
   const cursor = readCursor(scope, after, SearchCursor)
   const page = await scanInTurn(ctx, () =>
-    searchChanges(db, runId, { filter, search, values, label, cursor, limit, withinMs: searchWithinMs }),
+    searchChanges(db, runId, { filter, search, values, label, cursor, limit, withinMs: maxSearchMs }),
   )
   return { changes: page.matches, next: page.next && writeCursor(scope, page.next) }
 }

@@ -7,7 +7,7 @@ import { connectionNames } from '../../store/connections/connections.ts'
 import { keysOfPerson } from '../../store/key-answers.ts'
 import type { SyncContext } from '../../sync/context/context.ts'
 import type { AuditService } from '../audit/service.ts'
-import { NumberCursor, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
+import { maxSearchMs, NumberCursor, readCursor, writeCursor } from './cursors.ts'
 import { type ScanContext, scanInTurn } from './scan-turns.ts'
 
 type TrailContext = ScanContext & { readonly sync: SyncContext; readonly audit: Pick<AuditService, 'seal' | 'trouble'> }
@@ -27,7 +27,7 @@ export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
     const before = readCursor(scope, after, NumberCursor)
     // Without a key nothing is added; entries signed before can still be read.
     if (before === undefined) await audit.seal().catch(unlessFailure)
-    const read = () => newestEntries(db, filter, { before, limit, withinMs: searchWithinMs })
+    const read = () => newestEntries(db, filter, { before, limit, withinMs: maxSearchMs })
     const isNarrowed = Object.values(filter).some((value) => value !== undefined)
     const { entries, next } = await (isNarrowed ? scanInTurn(ctx, read) : read())
     return {

@@ -4,7 +4,7 @@ import type { SecretsToWrite } from './secret-files.ts'
 import type { FormChoice, FormHelp, Table } from './table.ts'
 import type { Visitor } from './visit-store.ts'
 
-/** How a page lets a person choose the form of an export. */
+/** The texts that tell a person where on the page they choose the form of an export. */
 export const helpOfPage: FormHelp = {
   encoding: 'choose another encoding',
   whichEncoding: 'choose its encoding by hand',
@@ -25,14 +25,14 @@ export type FirstConnection = {
 export type SampleSource = {
   /** Its settings, as the configuration has them. */
   readonly settings: Readonly<Record<string, unknown>>
-  /** Where exports or the list are read from, for people. */
+  /** Where exports or the list are read from, as the page shows it. */
   readonly shown: string
   /** The folder that will be created; null: none. */
   readonly makesFolder: string | null
   readonly secrets: SecretsToWrite
 }
 
-/** A connection that is drafted for a sample. `digest`: of the configuration as it is, and as it will be. */
+/** The draft of a connection for a sample. `digest`: of the current and of the new configuration together. */
 export type SampleDraft = SampleSource & {
   readonly next: Config
   readonly connection: ConnectionConfig

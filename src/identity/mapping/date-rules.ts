@@ -4,7 +4,7 @@ import { dateOverlapProblem } from './date-overlap.ts'
 import { languages } from './month-names.ts'
 import { addProblem } from './text-rules.ts'
 
-const howWritten =
+const formatHelp =
   'How dates are written: yyyy (or yy with pivot), MM, M, MMM or MMMM, dd or d; times: HH:mm:ss, hh:mm a, SSS (one S for each digit), ' +
   "XXX for an offset; letters in quotes, such as yyyy-MM-dd'T'HH:mm:ssXXX. iso: every form of ISO 8601. " +
   'A time with an offset is on the day that it has in the time zone of the source.'
@@ -22,7 +22,7 @@ const Language = z.enum(languages).default('en').describe('The language of month
 /** The options for the format of a date. */
 export const dateFormat = {
   format: Formats.default('yyyy-MM-dd').describe(
-    `${howWritten} A list of formats may read no text as two different days.`,
+    `${formatHelp} In a list of formats, no text may mean two different days.`,
   ),
   pivot: Pivot,
   language: Language,
@@ -31,7 +31,7 @@ export const dateFormat = {
     .min(-366)
     .max(366)
     .default(0)
-    .describe('Days to add to the date, besides what means says, such as -1.'),
+    .describe('Days to add to the date, in addition to those of means, such as -1.'),
 }
 
 /** The options for the format of a date or a moment that orders rows. */
@@ -49,8 +49,8 @@ type DateSettings = {
 
 /** Adds the problems of the formats of a rule. */
 export function checkFormats({ format = [], pivot, language }: DateSettings, context: z.RefinementCtx): void {
-  const words = { pivot, language }
+  const options = { pivot, language }
   const formats = [format].flat()
-  const problem = formats.map((one) => dateFormatProblem(one, words)).find((result) => result !== null)
-  addProblem(context, problem ?? dateOverlapProblem(formats, words), ['format'])
+  const problem = formats.map((one) => dateFormatProblem(one, options)).find((result) => result !== null)
+  addProblem(context, problem ?? dateOverlapProblem(formats, options), ['format'])
 }

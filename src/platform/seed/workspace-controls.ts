@@ -18,9 +18,9 @@ export async function seedWorkspaceControls(
 ): Promise<void> {
   const added = await addControls(trx, workspace, controls)
   if (added.length === 0) return
-  await addPeople(trx, workspace, added)
-  await addProofs(trx, workspace, added)
-  await addDefaults(trx, workspace, added)
+  await addOwnersAndNotes(trx, workspace, added)
+  await addListedMappings(trx, workspace, added)
+  await addTemplateMappings(trx, workspace, added)
 }
 
 async function addControls(
@@ -77,7 +77,11 @@ function controlRow(
   }
 }
 
-async function addPeople(trx: Trx, { accountId, now }: WorkspaceContext, added: readonly NewControl[]): Promise<void> {
+async function addOwnersAndNotes(
+  trx: Trx,
+  { accountId, now }: WorkspaceContext,
+  added: readonly NewControl[],
+): Promise<void> {
   const userId = await usersByEmail(
     trx,
     accountId,
@@ -117,8 +121,8 @@ async function usersByEmail(
   return requireId(new Map(rows.map(({ id, email }) => [email, id])), 'person')
 }
 
-/** Stores the mappings that the controls list. */
-async function addProofs(
+/** Stores the policies, tests, evidence and requirements that the controls list. */
+async function addListedMappings(
   trx: Trx,
   { accountId, workspaceId }: WorkspaceContext,
   added: readonly NewControl[],
@@ -174,7 +178,7 @@ export async function idsByName(
   return requireId(new Map(rows.map(({ id, name }) => [name, id])), table)
 }
 
-// The check of the document ensures that everything it names was seeded before its controls.
+// The check of the seed document ensures that everything a control names was seeded before it.
 function requireId(ids: ReadonlyMap<string, number>, noun: string): (name: string) => number {
   return (name) => {
     const id = ids.get(name)
@@ -183,8 +187,8 @@ function requireId(ids: ReadonlyMap<string, number>, noun: string): (name: strin
   }
 }
 
-/** Stores the mappings that the controls leave out, from their templates. */
-async function addDefaults(
+/** Stores the policies, tests, evidence and requirements of the templates for controls that list none. */
+async function addTemplateMappings(
   trx: Trx,
   { accountId, workspaceId }: WorkspaceContext,
   added: readonly NewControl[],

@@ -64,7 +64,7 @@ export async function countBlockedPeople(
     select fault.connection, count(distinct fault.identity_id)::int as people,
       (count(distinct fault.identity_id) filter (where ${isPossibleLeaver(now)}))::int as leavers,
       coalesce(sum(times) filter (where fault.identity_id is null), 0)::int as rows
-    from ${selectBlockedPeople(now)} and ${of(connection)}
+    from ${selectBlockedPeople(now)} and ${isOfConnection(connection)}
     group by fault.connection`.execute(db)
   return new Map(rows.map(({ connection: name, ...tally }) => [name, tally]))
 }
@@ -86,7 +86,7 @@ export async function listBlockedPeople(
     select fault.connection, fault.identity_id as "identityId", ${isPossibleLeaver(now)} as leaver, cell_only as "cellOnly",
       column_name as "column", reason, source, line, times as rows, run_id as "runId", accepted_times > 0 as accepted,
       coalesce(field = 'employment', false) as contradicts, first_at as "firstAt", last_at as "lastAt", may_leave as "mayLeave", fingerprint
-    from ${selectBlockedPeople(now)} and ${of(connection)} and ${identityId === undefined ? sql`true` : sql`fault.identity_id = ${identityId}`}
+    from ${selectBlockedPeople(now)} and ${isOfConnection(connection)} and ${identityId === undefined ? sql`true` : sql`fault.identity_id = ${identityId}`}
       and ${after === undefined ? sql`true` : sql`(${order}) > (${cursorValues(after)})`}
     order by ${order} limit ${limit ?? null}`.execute(db)
   return rows.map(({ firstAt, lastAt, mayLeave, fingerprint, contradicts, ...row }) => ({
@@ -111,6 +111,6 @@ function cursorValues({ connection, mayLeave, identityId, fingerprint }: Blocked
   return sql`${connection}, ${!mayLeave}::boolean, ${identityId ?? ''}, ${fingerprint}`
 }
 
-function of(connection: string | undefined): RawBuilder<boolean> {
+function isOfConnection(connection: string | undefined): RawBuilder<boolean> {
   return connection === undefined ? sql<boolean>`true` : sql<boolean>`fault.connection = ${connection}`
 }

@@ -19,7 +19,7 @@ import {
 import { type NewFinding, removeOfOthers, removeResolved, storeFindings } from '../../store/effective/findings.ts'
 import { connectionsWithoutFacts, keysOfWaitingRows, statedPeople } from '../../store/effective/people.ts'
 import type { Directory, SyncContext } from '../context/context.ts'
-import { digestOf, readAccounts, refusalOfAge } from './read-accounts.ts'
+import { ageRefusal, digestOf, readAccounts } from './read-accounts.ts'
 
 /** How long the reading of one list may take. */
 const timeoutMs = 30 * 60_000
@@ -245,7 +245,7 @@ export async function compareGivenAccounts(
   ctx: People,
   { directory, accounts, asOf, now }: GivenList,
 ): Promise<{ readonly people: number; readonly findings: readonly GivenFinding[] }> {
-  const refusal = refusalOfAge(asOf, now)
+  const refusal = ageRefusal(asOf, now)
   if (refusal !== null) throw new Failure('conflict', `${refusal}: compare a new one`)
   await refuseWithoutFacts(ctx)
   const compared = await compareWithPeople(ctx, accounts, earlierOf(asOf, now))

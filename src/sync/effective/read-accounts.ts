@@ -10,12 +10,12 @@ import type { Observation } from '../../identity/record.ts'
 import type { Directory } from '../context/context.ts'
 import { type MappedRow, mapRows } from '../plan/map/map-rows.ts'
 
-/** A list of accounts older than this says too little about today. */
+/** Maximum age of a list of accounts. */
 const maxAgeDays = 7
 const dayMs = 24 * 60 * 60_000
 
-/** Why a list of this time says too little about today; null if it does not. */
-export function refusalOfAge(asOf: Date, now: Date): string | null {
+/** Why a list of this time is too old; null if it is not. */
+export function ageRefusal(asOf: Date, now: Date): string | null {
   const ageDays = Math.floor((now.getTime() - asOf.getTime()) / dayMs)
   return ageDays >= maxAgeDays ? `the list is ${ageDays} days old` : null
 }
@@ -25,7 +25,7 @@ export type AccountList = {
   readonly accounts: readonly Account[]
   readonly unreadable: number
   readonly asOf: Date
-  /** What the next list must have too. */
+  /** What the next list is compared with, so that a list that was cut is recognised. */
   readonly list: AcceptedList
 }
 
@@ -37,8 +37,8 @@ type ReadOptions = {
 }
 
 /**
- * Reads a list of accounts to its end. Throws `source_unreadable` for one that is cut, empty, old, without a column of the last one or much
- * smaller, or of which many rows cannot be read.
+ * Reads a list of accounts to its end. Throws `source_unreadable` if it is cut, empty or too old, lacks a column of the last accepted list, is
+ * much smaller, or has many unreadable rows.
  */
 export async function readAccounts(
   { name, feed, guards }: Directory,
@@ -87,7 +87,7 @@ export async function readAccounts(
   }
 }
 
-/** The properties that decide whose an account is, and whether it is enabled. */
+/** The properties that decide who owns an account, and whether it is enabled. */
 const decidingColumns = ['.login', '.email', '.aliases', '.enabled', '.employeeNumber'] as const
 
 /** A property that this many accounts had, and that no account has now, was lost: the reading account may lack the permission for it. */
@@ -107,7 +107,7 @@ function listedId(row: MappedRow): string | null {
   return !('outOfScope' in row) && isReject(row) ? null : row.identityId
 }
 
-/** The deciding properties that the account of a row has a value of, which is more than signs between joined columns. */
+/** The deciding properties for which a row has a value. The separators of joined columns alone are no value. */
 function filledColumns(row: MappedRow): readonly string[] {
   if (row === null || 'noPerson' in row || 'outOfScope' in row || isReject(row)) return []
   return decidingColumns.filter((column) => /[^\s;,"[\]]/.test(String(row.fields[column] ?? '')))
@@ -134,7 +134,7 @@ function toAccount({ identityId, fields }: Observation): Account {
     id: identityId,
     login: text('login'),
     emails: [text('email') ?? '', ...aliases].flatMap(addressesIn),
-    // A list that does not state it, or not readably, may hold enabled accounts only.
+    // Enabled unless the row says otherwise: some lists hold only enabled accounts, without a column for it.
     isEnabled: fields['.enabled'] !== false,
     // Google writes the beginning of time for an account that nobody ever used.
     lastSignInAt: text('lastSignIn')?.startsWith('1970-01-01T00:00:00') ? null : text('lastSignIn'),
@@ -160,10 +160,10 @@ function refuseDoubtful(
 ): void {
   if (accounts.length === 0)
     throw unreadable('the list holds no account', 'check the source, its scope and its columns')
-  const tooOld = refusalOfAge(asOf, now)
+  const tooOld = ageRefusal(asOf, now)
   if (tooOld !== null) throw unreadable(tooOld, 'have the directory write a new one, or check source.asOf')
   const bad = { actual: unreadableRows, base: rows, text: 'rows cannot be read, or hold a cell that cannot' }
-  refuseBeyond(
+  refuseFailed(
     checkLimit('rejectedRows', guards.rejectedRows, bad),
     'correct source.record, or raise guards.rejectedRows',
   )
@@ -172,7 +172,7 @@ function refuseDoubtful(
 /** The digests of the IDs in a list, also of accounts out of scope, and how many accounts have a value of each property. */
 type ListSummary = { readonly listed: ReadonlySet<string>; readonly values: ReadonlyMap<string, number> }
 
-/** Refuses a list that lacks a column, all values of one, many accounts or the last ones of the list before. */
+/** Refuses a list that lacks a column, all values of a column, many accounts, or the last accounts of the list before. */
 function refuseLost(
   { accounts, list }: AccountList,
   {
@@ -201,14 +201,14 @@ function refuseLost(
       `in the last list accounts had ${emptied.join(', ')}, and in this one none has`,
       'check what the source may read, or set the property to null under source.record',
     )
-  // What a changed scope leaves out is in the list still.
+  // If the scope has changed, accounts that are now out of scope still count as listed.
   const digests = before.scope === list.scope ? new Set(accounts.map(({ id }) => digestOf(id))) : listed
   const missing = {
     actual: Math.max(0, before.accounts - digests.size),
     base: before.accounts,
     text: 'accounts of the last list are gone',
   }
-  refuseBeyond(
+  refuseFailed(
     checkLimit('shrink', guards.shrink, missing),
     'the list may have been cut; if it is right, raise guards.shrink of the directory for one reading',
   )
@@ -223,6 +223,6 @@ function refuseLost(
     )
 }
 
-function refuseBeyond({ ok, reason = '' }: Verdict, help: string): void {
+function refuseFailed({ ok, reason = '' }: Verdict, help: string): void {
   if (!ok) throw unreadable(reason, help)
 }

@@ -16,7 +16,7 @@ export async function requestRevert(
 ): Promise<Run> {
   const { db } = ctx.store
   const { runId, reason, by, signal } = request
-  const run = await existing(ctx, runId)
+  const run = await requireRevertRun(ctx, runId)
   const connection = requireConnection(ctx, run.connection)
   const { name } = connection
   const why = notToRevert(run)
@@ -47,7 +47,7 @@ export async function requestRevert(
   })
   ctx.events.runRequested({ runId: id, connection: name, trigger: 'operator' })
   await sweep(ctx)
-  return await existing(ctx, id)
+  return await requireRevertRun(ctx, id)
 }
 
 /** Why a run cannot be reverted, and what can be done instead; null if it can. */
@@ -96,7 +96,7 @@ function nothingToRevert(runId: string, { joiners, retracted, left: unchanged }:
   return [`nothing of run ${runId} is left to revert`, ...parts].join('; ')
 }
 
-async function existing({ store }: SyncContext, runId: string): Promise<Run> {
+async function requireRevertRun({ store }: SyncContext, runId: string): Promise<Run> {
   const run = await getRun(store.db, runId)
   if (!run) throw new Failure('not_found', `there is no run ${runId}`)
   return run

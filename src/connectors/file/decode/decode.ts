@@ -1,6 +1,6 @@
 import { withOptionalPackage } from '../../../system/optional-package.ts'
 import type { ConnectorContext } from '../../connector.ts'
-import { joinChunks, prepend, splitChunks } from '../chunks.ts'
+import { joinChunks, prependChunk, splitChunks } from '../chunks.ts'
 import { type ExportFile, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
@@ -71,7 +71,7 @@ export async function* decodeFile(
   try {
     const first = await bytes.next()
     if (first.done) return
-    const whole = prepend(first.value, bytes)
+    const whole = prependChunk(first.value, bytes)
     const compression = detectCompression(first.value, name, format)
     switch (compression) {
       case 'plain':

@@ -1,7 +1,7 @@
 import { decrypt, decryptKey, type PrivateKey, type PublicKey, readKey, readMessage, readPrivateKey } from 'openpgp'
 import { Failure } from '../../../errors.ts'
 import type { ConnectorContext } from '../../connector.ts'
-import { joinChunks, prepend } from '../chunks.ts'
+import { joinChunks, prependChunk } from '../chunks.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
 
@@ -97,7 +97,7 @@ async function unlessStalled<T>(work: Promise<T>, { steps }: ObservedChunks): Pr
 async function messageFrom(bytes: AsyncGenerator<Buffer>, name: string) {
   const first = await bytes.next()
   if (first.done) throw unreadable(`${name} is empty`, 'check the export')
-  const whole = prepend(first.value, bytes)
+  const whole = prependChunk(first.value, bytes)
   try {
     if (first.value.toString('latin1', 0, armor.length) === armor)
       return await readMessage({ armoredMessage: ReadableStream.from(texts(whole)), config })
