@@ -27,14 +27,16 @@ export async function replaceFile<T>(
   }
 }
 
-/** Removes drafts of this file that killed processes left before an instant; answers whether there were any. */
+/** Removes drafts of this file that killed processes left before an instant; answers whether there were any. None in a folder that cannot be listed. */
 export async function removeDrafts(path: string, before: Date): Promise<boolean> {
   const name = basename(path)
   const isDraft = (other: string) =>
     other.startsWith(`${name}.`) &&
     other.endsWith(draftEnding) &&
     /^\d+$/.test(other.slice(name.length + 1, -draftEnding.length))
-  const drafts = (await readdir(dirname(path))).filter(isDraft).map((draft) => join(dirname(path), draft))
+  const drafts = (await readdir(dirname(path)).catch(() => []))
+    .filter(isDraft)
+    .map((draft) => join(dirname(path), draft))
   const left = await Promise.all(drafts.map(async (draft) => ((await changedAt(draft)) < before ? [draft] : [])))
   for (const draft of left.flat()) await rm(draft, { force: true })
   return left.flat().length > 0

@@ -78,7 +78,7 @@ function groupsOf(settings: readonly Setting[]): Group[] {
 }
 
 /** How many connections a page has. */
-const connectionsPerPage = 20
+const connectionsPerPage = 10
 
 /** The sections of the file, then a page of the connections, which can be filtered by name where there are several pages. */
 function groupCards(context: PageContext, groups: readonly Group[], fields: Fields): Html {
@@ -98,7 +98,7 @@ ${
     content: html`${filterForm({
       action: '/settings',
       label: 'Connections',
-      part: 'connections',
+      part: 'content',
       all: isFirst ? null : '/settings',
       fields: textField({
         name: 'search',
@@ -109,25 +109,30 @@ ${
     })}${matches.length === 0 && html`<p class="empty" role="status">No connection matches.</p>`}`,
   })
 }
-${shown.map((group) => groupCard(context, group))}
+${shown.map((group) => groupCard(context, group, connections.length > connectionsPerPage ? foldedSettings(group) : settingsOf(group)))}
 ${paging({ label: 'Pages of connections', path: '/settings', query: { search: fields('search') }, after, next })}`
 }
 
-function groupCard(context: PageContext, { title, settings, connection }: Group): Html {
+function groupCard(context: PageContext, group: Group, content = settingsOf(group)): Html {
+  const { title, connection } = group
+  const id = `settings-${title.toLowerCase().replaceAll(' ', '-')}`
+  return card({ title, id, aside: connection !== null && changeLink(context, connection), content })
+}
+
+/** The settings of one of many connections. */
+function foldedSettings(group: Group): Html {
+  return html`<details><summary>${pluralize(group.settings.length, 'setting')}</summary>${settingsOf(group)}</details>`
+}
+
+function settingsOf({ title, settings }: Group): Html {
   const own = settings.filter(({ from }) => from.some(({ kind }) => kind !== 'default'))
   const defaults = settings.filter(({ from }) => from.every(({ kind }) => kind === 'default'))
-  const id = `settings-${title.toLowerCase().replaceAll(' ', '-')}`
-  return card({
-    title,
-    id,
-    aside: connection !== null && changeLink(context, connection),
-    content: html`${own.length > 0 && settingsTable(`${title}: what is set`, own)}
+  return html`${own.length > 0 && settingsTable(`${title}: what is set`, own)}
 ${
   defaults.length > 0 &&
   html`<details><summary>${pluralize(defaults.length, 'default')}</summary>
 ${settingsTable(`${title}: defaults`, defaults)}</details>`
-}`,
-  })
+}`
 }
 
 function settingsTable(caption: string, settings: readonly Setting[]): Html {
