@@ -1,5 +1,5 @@
 import type { InboxEvent } from '../../contract/control/shapes.ts'
-import { escapeText, formatInstant, type Paint, renderTable, shortId } from './text.ts'
+import { escapeText, formatInstant, type Paint, shortId, tableLines } from './text.ts'
 
 /** Events as a table, one line each. */
 export function renderEvents(events: readonly InboxEvent[], paint: Paint): string {
@@ -13,5 +13,5 @@ export function renderEvents(events: readonly InboxEvent[], paint: Paint): strin
     escapeText([event.eventId ?? '', event.reason ?? ''].filter((text) => text !== '').join(': ')),
   ])
   const head = ['EVENT', 'CONNECTION', 'RECEIVED', 'STATE', 'RUN', "SENDER'S ID, REASON"]
-  return renderTable(head, rows, paint).join('\n')
+  return tableLines(head, rows, paint).join('\n')
 }

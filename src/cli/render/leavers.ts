@@ -1,5 +1,5 @@
 import type { Leaver, LeaverReport } from '../../contract/control/leavers.ts'
-import { age, escapeText, formatInstant, type Paint, renderTable } from './text.ts'
+import { age, escapeText, formatInstant, type Paint, tableLines } from './text.ts'
 
 /** A summary of the report: the figures of each connection, and the departures that need attention. */
 export function renderLeaverReport({ from, to, connections, leavers }: LeaverReport, paint: Paint): string {
@@ -30,7 +30,7 @@ export function renderLeaverReport({ from, to, connections, leavers }: LeaverRep
   const wanting = leavers.filter(({ late, state }) => late || state === 'not_effective')
   return [
     paint('bold', `Leavers whose last day lies from ${escapeText(from)} to ${escapeText(to)}`),
-    ...renderTable(header, rows, paint),
+    ...tableLines(header, rows, paint),
     ...(wanting.length === 0 ? [] : ['', paint('bold', 'Late or not effective'), renderLeavers(wanting, paint)]),
   ].join('\n')
 }

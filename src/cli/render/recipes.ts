@@ -6,9 +6,9 @@ import {
   number,
   type Paint,
   pluralize,
-  renderTable,
   roomIn,
   shorten,
+  tableLines,
 } from './text.ts'
 
 const maxCellLength = 40
@@ -42,7 +42,7 @@ export function renderRecipes({ recipes, exports }: Lists, paint: Paint): string
     [...parameters, ...credentials.filter(({ optional }) => !optional)].map(({ label }) => label).join(', ')
   const rows = recipes.map((recipe) => [recipe.name, recipe.title, labelsOf(recipe)].map(escapeText))
   return [
-    ...renderTable(['RECIPE', 'SYSTEM', 'ASKS FOR'], rows, paint),
+    ...tableLines(['RECIPE', 'SYSTEM', 'ASKS FOR'], rows, paint),
     '',
     'Systems whose exports are known (preset: NAME, with a file):',
     ...indentRows(
@@ -108,7 +108,7 @@ export function renderListPreview(preview: ListPreview, paint: Paint): string {
       ? []
       : [`${levelMark('warning', paint)} ${pluralize(faults, 'record')} with something that cannot be read`]),
     '',
-    ...renderTable(['KEY', 'E-MAIL', 'NAME', 'JOB', 'LAST DAY'], people.map(personRow), paint).map(
+    ...tableLines(['KEY', 'E-MAIL', 'NAME', 'JOB', 'LAST DAY'], people.map(personRow), paint).map(
       (line) => `  ${line}`,
     ),
     ...(records > people.length ? [`  … and ${number(records - people.length)} more`] : []),

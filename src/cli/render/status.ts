@@ -13,8 +13,8 @@ import {
   number,
   type Paint,
   pluralize,
-  renderTable,
   shortId,
+  tableLines,
 } from './text.ts'
 
 /** What runs here, and the state of every connection. */
@@ -137,7 +137,7 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
 export function firstRows(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {
   const more = rows.length - maxProblemsShown
   return [
-    ...renderTable(head, rows.slice(0, maxProblemsShown), paint),
+    ...tableLines(head, rows.slice(0, maxProblemsShown), paint),
     ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : []),
   ]
 }

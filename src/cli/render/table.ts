@@ -51,7 +51,7 @@ export function alignColumns(
 }
 
 /** A table below a line with the names of its columns. */
-export function renderTable(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {
+export function tableLines(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {
   return alignColumns([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
 }
 

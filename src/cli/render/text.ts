@@ -7,7 +7,7 @@ export { escapeText } from '../../text/escape.ts'
 export type { Paint, Style } from '../../text/print.ts'
 /** `2026-11-20 01:00 UTC`, in the zone of the reader. */
 export { formatDate, formatTime as formatInstant } from '../../text/time.ts'
-export { alignColumns, renderTable, roomIn } from './table.ts'
+export { alignColumns, roomIn, tableLines } from './table.ts'
 
 /** Paints nothing: for output without colours. */
 export const plain: Paint = (_style, text) => text
