@@ -27,6 +27,7 @@ test('people who were left out of a part are predicted, named, and decided about
 
   await at.writeExport(change(staying, { id: 'E0020', title: 'Lead' }))
   const plan = await at.run('plan')
+  const kept = await at.run('plan', '--out', `${at.folder}/plan.json`)
   const check = await at.run('check')
   const second = await at.run('sync')
   const { id: waiting } = (await at.json<ShownRun>('run', '@held')).document
@@ -45,6 +46,7 @@ test('people who were left out of a part are predicted, named, and decided about
   expect(part.exit).toBe(0)
   expect([plan.exit, check.exit, second.exit, third.exit]).toEqual([65, 65, 65, 65])
   expect(plan.stdout).toContain(`\n${predicted}.\n`)
+  expect(kept.stdout).toContain('That run would hold everybody')
   expect(check.stdout).toContain(`source of acme: ${predicted}`)
   expect(check.stdout).not.toContain('would be held')
   expect(second.stdout).toContain(

@@ -1,3 +1,4 @@
+import type { PlanDocument } from '../../contract/control/shapes.ts'
 import { Failure, failures } from '../../errors.ts'
 import { renderPlan } from '../render/plan.ts'
 import { type CommonOptions, requireConnection, withSession } from '../session/session.ts'
@@ -37,11 +38,18 @@ export async function plan(options: PlanOptions): Promise<number> {
       await writePlanFile(out, document)
       output.printResult(
         { file: out, digest: document.digest },
-        () => `The plan was written to ${out}: rollcall sync --plan ${out}`,
+        () => `The plan was written to ${out}: rollcall sync --plan ${out}${heldWhole(document)}`,
       )
     }
     return exitOf(document)
   })
+}
+
+/** A kept plan is delivered exactly as it is, so those who wait hold all others too. */
+function heldWhole({ leftOut }: PlanDocument): string {
+  return leftOut === undefined
+    ? ''
+    : '\nThat run would hold everybody, as a kept plan is not sent in part; rollcall sync holds only those who wait.'
 }
 
 type PlanVerdicts = { readonly guards: readonly { readonly ok: boolean }[]; readonly also?: readonly PlanVerdicts[] }
