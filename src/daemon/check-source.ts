@@ -179,7 +179,7 @@ async function previewSource(
   if (!feed) throw new Error('the connection has a source')
   const unknownFacts: StoredFacts = { classified: [], hasPeople: stored instanceof Failure, nextPlan: null }
   const facts = stored instanceof Failure ? unknownFacts : (stored.get(connection.name) ?? unknownFacts)
-  const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set() })
+  const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set(), isNewest: true })
   const { source } = opened
   if (source === null) return { ...emptyPreview, summary: 'nothing new to read' }
   const mapping = withClassified(feed.mapping, facts.classified)

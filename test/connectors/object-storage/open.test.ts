@@ -88,8 +88,10 @@ describe.each(providers)('an export in a bucket of %s', (provider) => {
     const decided = new Set<string>()
     const names: (string | undefined)[] = []
 
+    const each = connect({ take: 'each', asOf: byName, pattern: '?.csv' })
+    const preview = await closed(each.open({ ...options(), isNewest: true }))
     for (let night = 0; night < 3; night += 1) {
-      const reading = await connect({ take: 'each', asOf: byName, pattern: '?.csv' }).open({
+      const reading = await each.open({
         ...options(),
         findDecided: async (versions) => new Set(versions.filter((version) => decided.has(version))),
       })
@@ -98,6 +100,7 @@ describe.each(providers)('an export in a bucket of %s', (provider) => {
       if (reading.source) decided.add(reading.source.version)
     }
 
+    expect(preview.source?.name).toBe('b.csv')
     expect(names).toEqual(['a.csv', 'b.csv', undefined])
   })
 
