@@ -2,16 +2,16 @@ import { type Html, html, type Renderable, sentText } from './html.ts'
 
 /** The hidden field with the CSRF token, which proves that a form came from one of our pages. */
 export function tokenField(formToken: string): Html {
-  return hidden('token', formToken)
+  return hiddenInput('token', formToken)
 }
 
 /** A hidden field. */
-export function hidden(name: string, value: string | number): Html {
+export function hiddenInput(name: string, value: string | number): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`
 }
 
 /** A hidden field for a text of several lines, which an input would not keep. */
-export function hiddenLines(name: string, value: string): Html {
+export function hiddenTextarea(name: string, value: string): Html {
   return html`<textarea hidden name="${name}">${linesIn(value)}</textarea>`
 }
 
@@ -184,7 +184,7 @@ ${error && html`<p class="notice bad" role="alert" tabindex="-1" autofocus>${err
 ${actionForm({
   action,
   formToken,
-  content: html`${Object.entries(options.hidden ?? {}).map(([name, value]) => hidden(name, value))}
+  content: html`${Object.entries(options.hidden ?? {}).map(([name, value]) => hiddenInput(name, value))}
 ${fields}
 <div class="row"><button class="main${danger && ' danger'}">${button}</button>
 <a class="button" href="${cancel}">Go back</a></div>`,

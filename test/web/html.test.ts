@@ -1,7 +1,7 @@
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
 import { describe, expect, test } from 'vitest'
 import { escapeText } from '../../src/text/escape.ts'
-import { areaField, confirmation, hidden, hiddenLines, optionList, textField } from '../../src/web/forms.ts'
+import { areaField, confirmation, hiddenInput, hiddenTextarea, optionList, textField } from '../../src/web/forms.ts'
 import { html } from '../../src/web/html.ts'
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
@@ -42,8 +42,8 @@ const question = {
 }
 
 test.each([
-  ['a hidden field', hidden('a', odd)],
-  ['a hidden field of lines', hiddenLines('a', odd)],
+  ['a hidden field', hiddenInput('a', odd)],
+  ['a hidden field of lines', hiddenTextarea('a', odd)],
   ['a field', textField({ name: 'a', label: '', value: odd })],
   ['an offered value', textField({ name: 'a', label: '', suggestions: [odd] })],
   ['a field of lines', areaField({ name: 'a', label: '', value: odd })],

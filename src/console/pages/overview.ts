@@ -1,7 +1,7 @@
 import { type ConnectionStateName, connectionStates } from '../../contract/control/connection-states.ts'
 import type { ConnectionStatus, Status } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
-import { filterForm, hidden, textField } from '../../web/forms.ts'
+import { filterForm, hiddenInput, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
@@ -71,7 +71,7 @@ function filter(fields: Fields): Html {
     label: 'Connections',
     part: 'overview',
     all: search === '' && state === undefined ? null : '/',
-    fields: html`${textField({ name: 'search', label: 'Connection', value: search, hint: 'Any part of its name.' })}${state && hidden('state', state)}`,
+    fields: html`${textField({ name: 'search', label: 'Connection', value: search, hint: 'Any part of its name.' })}${state && hiddenInput('state', state)}`,
   })
 }
 

@@ -6,7 +6,7 @@ import type {
 } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
 import { escapeLines } from '../../text/escape.ts'
-import { actionForm, actionLink, areaField, hidden, hiddenLines } from '../../web/forms.ts'
+import { actionForm, actionLink, areaField, hiddenInput, hiddenTextarea } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { code, listing } from '../../web/parts.ts'
@@ -16,7 +16,7 @@ import type { Content } from '../site/frame.ts'
 import type { Action, Fields, PageContext, SharedContext, Site } from '../site/site.ts'
 import { connectionHref, sentence } from '../site/words.ts'
 import { effectCards } from './settings-effect.ts'
-import { hashOf, markInput, partInput, sectionTexts, typedSections } from './settings-sections.ts'
+import { hashOf, sectionInput, sectionTexts, seenTextInput, typedSections } from './settings-sections.ts'
 
 const path = '/connections/:connection/settings'
 const operation = 'changeConnectionSettings'
@@ -100,7 +100,7 @@ function settingsForm(
     action: settingsHref(connection, '/preview'),
     formToken: context.formToken,
     content: html`<p>Comments stay. Secrets are references such as ${code(`\${file:…}`)}, which are changed in the file itself.${twoPeople && ' A second admin has to approve a change.'}</p>
-${hidden('digest', digest)}
+${hiddenInput('digest', digest)}
 ${sections.map(({ section, text }) => (isTooLong(text) ? longPart(section, text) : sectionField(section, text, { fields, problems })))}
 <div class="row"><button class="main">See what changes</button><a class="button" href="${connectionHref(connection)}">Go back</a></div>`,
   })
@@ -126,15 +126,15 @@ function sectionField(section: SettingsSection, text: string, { fields, problems
   const { label, hint } = sectionTexts[section]
   const typed = typedSections(fields)[section]
   const value = typed ?? text
-  const hasMoved = typed !== undefined && fields(markInput(section)) !== hashOf(text)
-  return html`${hidden(markInput(section), hashOf(text))}
+  const hasChangedInFile = typed !== undefined && fields(seenTextInput(section)) !== hashOf(text)
+  return html`${hiddenInput(seenTextInput(section), hashOf(text))}
 ${areaField({
-  ...{ name: partInput(section), label, value, isCode: true },
+  ...{ name: sectionInput(section), label, value, isCode: true },
   hint: html`${hint}${hiddenCharacters(value)}`,
   rows: rowsOf(value),
   errors: problems.filter((one) => one.section === section).map(({ message }) => sentence(message)),
 })}
-${hasMoved && html`<p class="hint">In the file now:</p>${listing(`${label}, in the file now`, text)}`}`
+${hasChangedInFile && html`<p class="hint">In the file now:</p>${listing(`${label}, in the file now`, text)}`}`
 }
 
 function rowsOf(text: string): number {
@@ -169,7 +169,7 @@ ${actionLink({ href: to('/reject'), name: isOwn ? 'Withdraw it' : 'Reject it' })
 
 /** A button that shows what a run would do with a stored text: the export is read for it, which may take minutes. */
 function effectForm(connection: string, change: 'waiting' | 'previous', { formToken }: PageContext): Html {
-  const content = html`${hidden('change', change)}<button>See what it does</button>`
+  const content = html`${hiddenInput('change', change)}<button>See what it does</button>`
   return actionForm({ action: settingsHref(connection, '/effect'), formToken, kind: 'row', content })
 }
 
@@ -190,7 +190,8 @@ export async function previewPage(context: PageContext, fields: Fields): Promise
   const { connection } = settings
   const sections = typedSections(fields)
   if (fields('again') !== '') return formPage(settings, { context, fields })
-  if (fields('digest') !== settings.digest) return formPage(settings, { context, fields, refused: movedText(settings) })
+  if (fields('digest') !== settings.digest)
+    return formPage(settings, { context, fields, refused: changedFileText(settings) })
   if (Object.keys(sections).length === 0)
     return formPage(settings, { context, fields, refused: 'Nothing was changed yet.' })
   const tooLong = Object.entries(sections).filter(([, text]) => isTooLong(text))
@@ -246,7 +247,7 @@ ${effectCards(preview, connection)}
   return { title, content, section: 'settings' }
 }
 
-function movedText({ file }: ConnectionSettings): string {
+function changedFileText({ file }: ConnectionSettings): string {
   return `${file} has changed since you opened this page. Your text is kept below: compare it with the file as it is now, and continue.`
 }
 
@@ -261,8 +262,8 @@ function saveCard(
   { context, fields, settings }: SaveState,
 ): Html {
   const { connection, digest, waiting } = settings
-  const kept = html`${hidden('digest', digest)}
-${Object.entries(typedSections(fields)).map(([section, typed]) => html`${hiddenLines(partInput(section), typed)}${hidden(markInput(section), fields(markInput(section)))}`)}`
+  const kept = html`${hiddenInput('digest', digest)}
+${Object.entries(typedSections(fields)).map(([section, typed]) => html`${hiddenTextarea(sectionInput(section), typed)}${hiddenInput(seenTextInput(section), fields(seenTextInput(section)))}`)}`
   const back = html`<button name="again" value="1" formaction="${settingsHref(connection, '/preview')}">Continue editing</button>`
   const form = (button: Html) =>
     actionForm({
@@ -306,11 +307,11 @@ const save: Action = {
     if (Object.keys(sections).length === 0) return formPage(await readSettings(context, fields), { context, fields })
     try {
       const body = { digest: fields('digest'), sections }
-      return doneWith(await context.control.changeConnectionSettings({ params: { connection }, body }))
+      return resultOf(await context.control.changeConnectionSettings({ params: { connection }, body }))
     } catch (error) {
       if (!(error instanceof Failure) || !correctableCodes.has(error.code)) throw error
       const settings = await readSettings(context, fields)
-      const refused = settings.digest === fields('digest') ? sentence(error.message) : movedText(settings)
+      const refused = settings.digest === fields('digest') ? sentence(error.message) : changedFileText(settings)
       return formPage(settings, { context, fields, refused })
     }
   },
@@ -323,7 +324,7 @@ type Outcome = {
   readonly isTakenUp: boolean
 }
 
-function doneWith({ connection, file, waits, isTakenUp }: Outcome) {
+function resultOf({ connection, file, waits, isTakenUp }: Outcome) {
   if (waits)
     return { to: settingsHref(connection), done: 'The change waits for a second admin. Nothing was saved yet.' }
   const next = isTakenUp
@@ -350,7 +351,7 @@ ${twoPeople && html`<p>A second admin has to approve it.</p>`}`,
     }
   },
   perform: async ({ control }, fields) =>
-    doneWith(
+    resultOf(
       await control.undoConnectionSettings({
         params: { connection: fields('connection') },
         body: { digest: fields('digest') },
@@ -378,7 +379,7 @@ const approve: Action = {
     }
   },
   perform: async ({ control }, fields) =>
-    doneWith(
+    resultOf(
       await control.approveConnectionSettings({
         params: { connection: fields('connection') },
         body: { id: fields('id') },

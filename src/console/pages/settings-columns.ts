@@ -1,7 +1,7 @@
 import { ConnectionColumns } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
 import { plainName } from '../../text/escape.ts'
-import { actionForm, actionLink, hidden } from '../../web/forms.ts'
+import { actionForm, actionLink, hiddenInput } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading, notice } from '../../web/layout.ts'
 import { code, joined } from '../../web/parts.ts'
@@ -14,7 +14,7 @@ import { connectionHref, fieldName, sentence } from '../site/words.ts'
 import { readAnswers, valueInput } from './first-visit-answers.ts'
 import { columnSelect, statusMeanings, valuesPart } from './reading-parts.ts'
 import { previewPage, readSettings, settingsHref } from './settings-change.ts'
-import { hashOf, markInput, partInput } from './settings-sections.ts'
+import { hashOf, sectionInput, seenTextInput } from './settings-sections.ts'
 
 /** Below a longer list of words, the button is out of sight. */
 const manyWords = 10
@@ -72,7 +72,7 @@ type FormState = {
 function columnsPage(read: ConnectionColumns, { context, fields, refused }: FormState): Content {
   const { connection, file, digest, moreColumns } = read
   const title = `Columns of ${connection}`
-  const form = html`${hidden('digest', digest)}${hidden('shown', toHidden(read))}
+  const form = html`${hiddenInput('digest', digest)}${hiddenInput('shown', toHidden(read))}
 ${card({
   title: 'Columns',
   id: 'columns',
@@ -216,15 +216,15 @@ async function preview(context: PageContext, fields: Fields): Promise<Content> {
   if (withWords !== null) return withWords
   try {
     const settings = await readSettings(context, fields)
-    if (settings.digest !== digest) return again(movedText(shown), { ...shown, digest: settings.digest })
+    if (settings.digest !== digest) return again(changedFileText(shown), { ...shown, digest: settings.digest })
     const { sections } = await context.control.chooseConnectionColumns({ params, body: { digest, ...chosen } })
     const typed = new Map([
       ['connection', connection],
       ['digest', digest],
     ])
     for (const { section, text } of settings.sections) {
-      typed.set(partInput(section), sections[section] ?? text)
-      typed.set(markInput(section), hashOf(text))
+      typed.set(sectionInput(section), sections[section] ?? text)
+      typed.set(seenTextInput(section), hashOf(text))
     }
     return await previewPage(context, (name) => typed.get(name) ?? '')
   } catch (error) {
@@ -246,7 +246,7 @@ async function wordsPage(shown: ConnectionColumns, { context, fields, column }: 
   return columnsPage(read, { context, fields, refused: `Say below what the words of ${column} mean, and go on.` })
 }
 
-function movedText({ file }: ConnectionColumns): string {
+function changedFileText({ file }: ConnectionColumns): string {
   return `${file} has changed since you opened this page. Your choices are kept below, beside the settings as they were: continue if they are still right.`
 }
 

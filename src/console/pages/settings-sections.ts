@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { SettingsSection } from '../../contract/control/settings-changes.ts'
 import type { Fields } from '../site/site.ts'
 
-/** How the form names each part of a connection's settings. */
+/** How the form names each section of a connection's settings. */
 export const sectionTexts: Readonly<Record<SettingsSection, { readonly label: string; readonly hint: string }>> = {
   target: { label: 'Target', hint: 'The custom connection on the platform, by name or id.' },
   source: { label: 'Source', hint: 'Where HR’s data comes from, its format, and the time zone of its dates.' },
@@ -18,27 +18,27 @@ export const sectionTexts: Readonly<Record<SettingsSection, { readonly label: st
 
 const sections = Object.keys(sectionTexts) as SettingsSection[]
 
-/** The name of the field of a part. */
-export function partInput(section: string): string {
+/** The name of the form field of a section. */
+export function sectionInput(section: string): string {
   return `part-${section}`
 }
 
-/** The name of the hidden field that says which text of a part the person saw. */
-export function markInput(section: string): string {
+/** The name of the hidden field with the hash of the text of a section that the person saw. */
+export function seenTextInput(section: string): string {
   return `mark-${section}`
 }
 
-/** Identifies a text of a part, without the blanks around it, which a form does not keep. */
+/** Hash of the text of a section, without the blanks around it, which a form does not keep. */
 export function hashOf(text: string): string {
   return createHash('sha256').update(text.trim()).digest('base64url').slice(0, 16)
 }
 
-/** The parts that a person has changed. Others are not sent, so that they stay as somebody else may have changed them. */
+/** The sections that a person has changed. Others are not sent, so that changes of somebody else stay. */
 export function typedSections(fields: Fields): Partial<Record<SettingsSection, string>> {
   const changed = sections.flatMap((section) => {
-    const mark = fields(markInput(section))
-    const text = fields(partInput(section)).replaceAll('\r\n', '\n')
-    return mark === '' || hashOf(text) === mark ? [] : [[section, text] as const]
+    const seenHash = fields(seenTextInput(section))
+    const text = fields(sectionInput(section)).replaceAll('\r\n', '\n')
+    return seenHash === '' || hashOf(text) === seenHash ? [] : [[section, text] as const]
   })
   return Object.fromEntries(changed)
 }

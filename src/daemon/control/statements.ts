@@ -1,7 +1,7 @@
 import type { statementOperations } from '../../contract/control/statements.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
-import { unstatedRuns } from '../../store/statement/owed.ts'
+import { runsWithoutStatement } from '../../store/statement/owed.ts'
 import { type StoredStatement, statementAt, statementPeople } from '../../store/statement/read.ts'
 import type { ControlContext } from './control-context.ts'
 import { nextCursor, readCursor, TextCursor } from './cursors.ts'
@@ -16,7 +16,7 @@ export const statementHandlers: Handlers<typeof statementOperations, ControlCont
   async getStatement(ctx, { params, query }) {
     const { id: _, ...body } = await requireStatement(ctx, { ...params, ...query })
     const before = exclusiveEnd(ctx, { ...params, ...query })
-    const [runWithoutStatement] = await unstatedRuns(ctx.sync.store.db, [params.connection], {
+    const [runWithoutStatement] = await runsWithoutStatement(ctx.sync.store.db, [params.connection], {
       now: ctx.sync.now(),
       before,
     })

@@ -95,7 +95,7 @@ export function openConnectionSettings(parts: SettingsParts): ConnectionSettings
     },
     async choose(connection, digest, choices) {
       const opened = await open(connection)
-      if (digest !== opened.digest) throw new Failure('conflict', movedText(config))
+      if (digest !== opened.digest) throw new Failure('conflict', changedFileText(config))
       const { mapping } = requireColumns(parts, connection, opened)
       const sections = opened.sections.map(({ name, text }) => ({ section: name, text }))
       const classified = await listClassifiedValues(sync.store.db, connection)
@@ -230,12 +230,12 @@ function hasTwoPeople({ approvals }: Config, { current }: OpenedFile): boolean {
   return approvals.twoPeople || current?.approvals.twoPeople === true
 }
 
-function movedText({ file }: Config): string {
+function changedFileText({ file }: Config): string {
   return `${file} has changed since you opened this page: compare with the file as it is now, and save again`
 }
 
 function refuseUnsavable(config: Config, { digest, trouble }: OpenedFile, seen: string): void {
-  if (digest !== seen) throw new Failure('conflict', movedText(config))
+  if (digest !== seen) throw new Failure('conflict', changedFileText(config))
   if (trouble !== null) throw new Failure('conflict', `nothing can be saved: ${trouble}`)
 }
 

@@ -1,5 +1,5 @@
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
-import { hidden, tokenField } from '../../web/forms.ts'
+import { hiddenInput, tokenField } from '../../web/forms.ts'
 import { type Html, html, type Renderable } from '../../web/html.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, table, tiles } from '../../web/tables.ts'
@@ -195,7 +195,7 @@ function lastSyncOf({ setByHandAt, createdAt }: ListedPerson, lastSync: Date | n
 function resetForm(person: ListedPerson, { account, query, formToken }: PeopleView): Html {
   return html`<form method="post" action="${pagePrefix}/reset">
 ${tokenField(formToken)}
-${hidden('account', account.id)}${hidden('person', person.id)}${hidden('back', writeQuery(query))}
+${hiddenInput('account', account.id)}${hiddenInput('person', person.id)}${hiddenInput('back', writeQuery(query))}
 <button aria-label="Reset ${person.name ?? person.email}">Reset</button>
 </form>`
 }

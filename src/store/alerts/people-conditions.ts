@@ -6,12 +6,12 @@ import { newestForeign } from '../foreign/people.ts'
 import { lateLeavers } from '../leavers/late.ts'
 import { isPossibleLeaver, selectBlockedPeople } from '../rejects/blocked-people.ts'
 import type { Db } from '../schema.ts'
-import { statementFailed, unstatedRuns } from '../statement/owed.ts'
+import { runsWithoutStatement, statementFailed } from '../statement/owed.ts'
 import { type Condition, type ConditionSettings, minute, peopleText } from './condition.ts'
 
 /** Connections whose newest population statement does not add up, or that have a later run without one. */
 export async function unaccounted(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
-  const unstated = await unstatedRuns(db, connections, { now })
+  const unstated = await runsWithoutStatement(db, connections, { now })
   const { rows } = await sql<{
     name: string
     since: Date

@@ -4,7 +4,7 @@ import { recordRestore } from '../connections/installation.ts'
 import { releaseEvents } from '../inbox/inbox.ts'
 import { dropPlan } from '../plans/plans.ts'
 import { recordUnapproved } from '../roster/unapproved-people.ts'
-import { moveRun } from '../runs/runs.ts'
+import { setRunState } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 
 const reason = 'the store was restored to an earlier time'
@@ -22,7 +22,7 @@ export async function prepareRestored(tx: Db, { until, now }: { until: Date; now
     .execute()
   for (const { id, state } of runs) {
     const isPlanning = state === 'reading' || state === 'planned'
-    await moveRun(tx, {
+    await setRunState(tx, {
       id,
       now,
       reason,

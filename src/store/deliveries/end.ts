@@ -4,7 +4,7 @@ import { prepared } from '../../database/prepared.ts'
 import { recordAuditEntries } from '../audit/trail.ts'
 import { markInDoubt } from '../in-doubt.ts'
 import { updateLeaversOfBatch } from '../leavers/record-departures.ts'
-import { moveRun } from '../runs/runs.ts'
+import { setRunState } from '../runs/runs.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
 import { type PersonOutcome, type RequestOutcome, updateChanges } from './outcomes.ts'
@@ -206,7 +206,7 @@ export async function closeRun(db: Db, runId: string, now: Date): Promise<boolea
     .select([sql<boolean>`bool_or(state = 'due')`.as('open'), sql<boolean>`bool_or(refused > 0)`.as('refused')])
     .where('run_id', '=', runId)
     .executeTakeFirstOrThrow()
-  return !open && (await moveRun(db, { id: runId, to: refused ? 'finished_with_problems' : 'finished', now }))
+  return !open && (await setRunState(db, { id: runId, to: refused ? 'finished_with_problems' : 'finished', now }))
 }
 
 /** The delivering runs without a due batch: the process that delivered the last one ended before it closed the run. */

@@ -28,7 +28,7 @@ import { acceptWaiting, type PlannedWaiting, storeWaiting } from '../roster/wait
 import type { ClaimedRun } from '../runs/claims.ts'
 import { type SourceHeader, storeHeader } from '../runs/headers.ts'
 import { isSplitOff } from '../runs/held-runs.ts'
-import { moveRun } from '../runs/runs.ts'
+import { setRunState } from '../runs/runs.ts'
 import type { Db, RosterCounts, RunSource, Verification } from '../schema.ts'
 import { dropStagedKeys } from '../statement/intake.ts'
 import { type BatchLimits, type BatchNumbers, createDeliveries, type DeliveredBy } from './batches.ts'
@@ -320,7 +320,7 @@ export type PlanSummary = {
  */
 export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
   const { id, connection, feed } = claim.run
-  if (!(await moveRun(tx, { id, to: 'planned', now, attempt: claim.attempt }))) return false
+  if (!(await setRunState(tx, { id, to: 'planned', now, attempt: claim.attempt }))) return false
   await storeSummary(tx, claim.run, plan)
   await storeRejects(tx, id, plan.rejects)
   if (plan.header) await storeHeader(tx, id, plan.header)
@@ -396,7 +396,7 @@ async function supersedeHeldPlans(
     return feed !== 'webhook' || options.held || held.id === again
   })
   for (const held of replaced) {
-    await moveRun(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
+    await setRunState(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
     await dropPlan(tx, held.id, now)
     await recordAuditEntry(tx, {
       act: 'run.superseded',

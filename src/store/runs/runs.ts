@@ -177,7 +177,7 @@ export async function waitingRun(
 }
 
 /** Moves a run to another state; false if the table of moves does not allow it. */
-export async function moveRun(
+export async function setRunState(
   db: Db,
   run: {
     id: string

@@ -72,7 +72,7 @@ type UnstatedQuery = {
  * By connection, the last run after its newest statement whose own statement could not be made: one that has ended, or one that delivers for
  * more than a day and whose statement of the day is two hours late.
  */
-export async function unstatedRuns(
+export async function runsWithoutStatement(
   db: Db,
   connections: readonly string[],
   { now, before }: UnstatedQuery,

@@ -4,7 +4,7 @@ import { deleteAnsweredOf } from '../../store/deliveries/outcomes.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
-import { reportStatement, statePopulation } from '../context/state-population.ts'
+import { makePopulationStatement, reportPopulationStatement } from '../context/population-statement.ts'
 import { forgetStoredDates } from './stored-dates.ts'
 
 type RunRef = { readonly runId: string; readonly connection: string }
@@ -16,14 +16,14 @@ export async function finishRun(ctx: SyncContext, { runId, connection }: RunRef)
   if (await isDue(db, runId)) return
   const ended = await db.transaction().execute(async (tx) => {
     if (!(await closeRun(tx, runId, ctx.now()))) return null
-    const statement = await statePopulation(ctx, tx, { runId, connection })
+    const statement = await makePopulationStatement(ctx, tx, { runId, connection })
     const closed = await getRun(tx, runId)
     const details = { confirmed: closed?.confirmed ?? 0, problems: closed?.problems ?? 0 }
     await recordAuditEntry(tx, { act: 'run.finished', connection, by: rollcall, runId, details, now: ctx.now() })
     return { run: closed, statement }
   })
   forgetStoredDates(ctx.lease, { connection, runId })
-  if (ended?.statement) reportStatement(ctx, ended.statement)
+  if (ended?.statement) reportPopulationStatement(ctx, ended.statement)
   const run = ended?.run ?? null
   if (run) {
     const { confirmed, problems, durationMs } = run

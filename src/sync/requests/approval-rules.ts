@@ -44,7 +44,7 @@ type ApprovalInput = {
  * Refuses an approval that the rules of its connection do not allow, in the transaction that accepts the plan. Returns why the plan is
  * outdated; null: it is not. Until the transaction ends, nobody else approves a plan of the connection, and no run of it starts.
  */
-export async function refuseUnapprovable(
+export async function checkApproval(
   ctx: SyncContext,
   tx: Db,
   { run, connection, decision, selection = {}, now }: ApprovalInput,

@@ -5,20 +5,20 @@ import { basisOfHeld } from '../../store/runs/held-runs.ts'
 import {
   addWaitingRun,
   feedsOfNamedPeople,
-  moveRun,
   type Run,
   requestersOfRun,
+  setRunState,
   waitingRun,
 } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { setInheritedAttributes } from '../../telemetry/traces.ts'
 import { requireConnection, type SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
-import { reportStatement, statePopulation } from '../context/state-population.ts'
+import { makePopulationStatement, reportPopulationStatement } from '../context/population-statement.ts'
 import { planBasis } from '../plan/plan-basis.ts'
 import { acceptPlan, continueAfterAccept } from '../run/accept-plan.ts'
 import { sweep } from '../run/sweep.ts'
-import { type Decision, heldRun, refuseUnapprovable, refuseWithoutReason } from './approval-rules.ts'
+import { checkApproval, type Decision, heldRun, refuseWithoutReason } from './approval-rules.ts'
 import { approvePart } from './approve-part.ts'
 import { endRun, requireRun } from './requests.ts'
 
@@ -50,7 +50,7 @@ async function approve(ctx: SyncContext, decision: Approval): Promise<Run> {
     throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
   const now = ctx.now()
   const committed = await db.transaction().execute(async (tx) => {
-    const outdatedReason = await refuseUnapprovable(ctx, tx, { run, connection, decision, now })
+    const outdatedReason = await checkApproval(ctx, tx, { run, connection, decision, now })
     const details = { digest, ...(because !== null && { reason: because }) }
     const approved = { act: 'run.approved', connection: run.connection, by, runId, now } as const
     if (outdatedReason !== null) {
@@ -58,14 +58,14 @@ async function approve(ctx: SyncContext, decision: Approval): Promise<Run> {
       await recordAuditEntry(tx, { ...approved, details: { ...details, again } })
       return { again, batches: 0, statement: null }
     }
-    if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, because, digest }))) {
+    if (!(await setRunState(tx, { id: runId, to: 'delivering', now, by, because, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
     await recordAuditEntry(tx, { ...approved, details })
     const done = await acceptPlan(tx, run, connection, now)
     if (done > 0) return { again: null, batches: done, statement: null }
-    await moveRun(tx, { id: runId, to: 'finished', now })
-    const statement = await statePopulation(ctx, tx, { runId, connection: run.connection })
+    await setRunState(tx, { id: runId, to: 'finished', now })
+    const statement = await makePopulationStatement(ctx, tx, { runId, connection: run.connection })
     return { again: null, batches: done, statement }
   })
   if (committed.again !== null) {
@@ -73,7 +73,7 @@ async function approve(ctx: SyncContext, decision: Approval): Promise<Run> {
     await sweep(ctx)
     return await requireRun(ctx, committed.again)
   }
-  if (committed.statement) reportStatement(ctx, committed.statement)
+  if (committed.statement) reportPopulationStatement(ctx, committed.statement)
   ctx.events.runApproved({ runId, connection: run.connection, by, digest })
   await continueAfterAccept(ctx, run, committed.batches)
   return await requireRun(ctx, runId)

@@ -13,15 +13,15 @@ import {
 } from '../../store/plans/approved-part.ts'
 import { splitPairs } from '../../store/plans/split-pairs.ts'
 import { isUnapproved, recordUnapproved } from '../../store/roster/unapproved-people.ts'
-import { addWaitingRun, getRun, moveRun, type Run, requestersOfRun } from '../../store/runs/runs.ts'
+import { addWaitingRun, getRun, type Run, requestersOfRun, setRunState } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
-import { reportStatement, statePopulation } from '../context/state-population.ts'
+import { makePopulationStatement, reportPopulationStatement } from '../context/population-statement.ts'
 import { countPeople } from '../plan/count-people.ts'
 import { peopleOfEvents } from '../plan/people-of-events.ts'
 import { acceptPlan, continueAfterAccept } from '../run/accept-plan.ts'
 import { sweep } from '../run/sweep.ts'
-import { type Decision, heldRun, planningAgain, refuseUnapprovable } from './approval-rules.ts'
+import { checkApproval, type Decision, heldRun, planningAgain } from './approval-rules.ts'
 import { requireRun } from './requests.ts'
 
 type PartInput = {
@@ -43,7 +43,7 @@ export async function approvePart(ctx: SyncContext, { connection, ...input }: Pa
   const events = run.feed === 'webhook' ? await eventsOfHeld(ctx.store.db, run.id) : []
   const people = await peopleOfEvents(ctx, connection, events)
   const accepted = await ctx.store.db.transaction().execute(async (tx) => {
-    const outdatedReason = await refuseUnapprovable(ctx, tx, { run, connection, decision, selection, now })
+    const outdatedReason = await checkApproval(ctx, tx, { run, connection, decision, selection, now })
     if (!(await lockHeldRun(tx, run.id))) throw new Failure('conflict', `run ${run.id} is no longer held`)
     if (outdatedReason !== null) return { outdatedReason, isPlannedAgain: await requestRosterRun(tx, run, now) }
     const part = await splitPart(tx, { ...input, connection, now })
@@ -58,7 +58,7 @@ export async function approvePart(ctx: SyncContext, { connection, ...input }: Pa
       `no part of run ${run.id} can be approved: ${outdatedReason}; ${advice}, then choose from that plan`,
     )
   }
-  if (accepted.statement) reportStatement(ctx, accepted.statement)
+  if (accepted.statement) reportPopulationStatement(ctx, accepted.statement)
   ctx.events.runApproved({ runId: accepted.part.id, connection: run.connection, by: decision.by, digest })
   await continueAfterAccept(ctx, accepted.part, accepted.batches)
   return await requireRun(ctx, accepted.part.id)
@@ -172,9 +172,9 @@ async function acceptPart(
   await recordAuditEntry(tx, { ...auditBase, act: 'run.split', runId: run.id, details })
   const batches = await acceptPlan(tx, part, connection, now)
   if (run.feed === 'webhook') await acknowledgeEventsOfPart(tx, { runId: run.id, partId: part.id, people })
-  await moveRun(tx, { id: part.id, to: batches > 0 ? 'delivering' : 'unchanged', now, by, because: reason })
+  await setRunState(tx, { id: part.id, to: batches > 0 ? 'delivering' : 'unchanged', now, by, because: reason })
   const ended = { runId: part.id, connection: run.connection }
-  return { part, batches, statement: batches === 0 ? await statePopulation(ctx, tx, ended) : null }
+  return { part, batches, statement: batches === 0 ? await makePopulationStatement(ctx, tx, ended) : null }
 }
 
 /** What was chosen, for the audit trail, which holds no values of people. */

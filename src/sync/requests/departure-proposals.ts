@@ -11,33 +11,33 @@ export function openProposal({ proposal }: StatedDeparture, now: Date): Departur
   return proposal !== null && proposal.until > now ? proposal : null
 }
 
-/** A day that one person states, and that waits for a second one. */
-type WaitingStatement = Requester & { readonly leavingDate: string }
+/** A leaving date that one person states, and that waits for a second person. */
+type WaitingDay = Requester & { readonly leavingDate: string }
 
 /** The day that a second person would approve by stating it; null: there is none. A proposed withdrawal is not included. */
-export function waitingStatement(stated: StatedDeparture, now: Date): WaitingStatement | null {
+export function findWaitingDay(stated: StatedDeparture, now: Date): WaitingDay | null {
   const proposal = stated.applies ? openProposal(stated, now) : null
   if (proposal !== null && proposal.leavingDate !== null) return { ...proposal, leavingDate: proposal.leavingDate }
   const isComplete = stated.applies && (!stated.isEmergency || stated.approvedBy !== null)
   return isComplete ? null : stated
 }
 
-type SecondStatement = Requester & {
+type SecondDeclaration = Requester & {
   readonly identityId: string
   readonly on?: string
   readonly approves?: boolean
 }
 
 /** Refuses a second person who names no day, or another day than the one that waits, or who approves although nothing waits. */
-export function refuseUnseen(waiting: WaitingStatement | null, statement: SecondStatement): void {
-  const { identityId, on, approves = false } = statement
+export function requireSeenDay(waiting: WaitingDay | null, declaration: SecondDeclaration): void {
+  const { identityId, on, approves = false } = declaration
   const waitingText = waiting && `the last day of ${identityId} is ${waiting.leavingDate}, as ${waiting.by} states`
   if (approves && (waiting === null || on !== waiting.leavingDate))
     throw new Failure(
       'conflict',
       `${waitingText ?? `no day of ${identityId} waits for a second person`}: that changed since you saw it, look again`,
     )
-  if (waiting !== null && on === undefined && !isSamePerson(waiting, statement))
+  if (waiting !== null && on === undefined && !isSamePerson(waiting, declaration))
     throw new Failure('conflict', `${waitingText}: name that day to state it too (--on ${waiting.leavingDate})`)
 }
 
@@ -47,7 +47,7 @@ export function proposalEnd({ approvals }: SyncConnection, now: Date): Date {
 }
 
 /** A proposal, for the audit trail. */
-export function textOfProposal({ leavingDate, by }: DepartureProposal): string {
+export function describeProposal({ leavingDate, by }: DepartureProposal): string {
   return leavingDate === null ? `the withdrawal by ${by}` : `${leavingDate}, by ${by}`
 }
 

@@ -24,8 +24,8 @@ import {
   ensureConnection,
   type FeedName,
   getRun,
-  moveRun,
   type Run,
+  setRunState,
   type Trigger,
 } from '../../store/runs/runs.ts'
 import type { Db, Requester, RunOptions } from '../../store/schema.ts'
@@ -305,7 +305,7 @@ type EndInput = {
 export async function endRun(ctx: SyncContext, { runId, by, because, to }: EndInput): Promise<Run> {
   const before = await requireRun(ctx, runId)
   await ctx.store.db.transaction().execute(async (tx) => {
-    if (!(await moveRun(tx, { id: runId, to, now: ctx.now(), by, ...(because !== undefined && { because }) }))) {
+    if (!(await setRunState(tx, { id: runId, to, now: ctx.now(), by, ...(because !== undefined && { because }) }))) {
       throw new Failure('conflict', `run ${runId} is ${before.state} and cannot be ${to}`)
     }
     // A part may have been approved since the run was read.

@@ -21,12 +21,12 @@ import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 import { sweep } from '../run/sweep.ts'
 import { readDay, todayOf, zoneOf } from './days.ts'
 import {
+  describeProposal,
+  findWaitingDay,
   openProposal,
   proposalEnd,
   refuseSamePerson,
-  refuseUnseen,
-  textOfProposal,
-  waitingStatement,
+  requireSeenDay,
 } from './departure-proposals.ts'
 import { refuseRecords } from './separations.ts'
 import { isSamePerson, whySamePerson } from './two-people.ts'
@@ -80,7 +80,7 @@ export async function stateDeparture(ctx: SyncContext, statement: Statement): Pr
     const entry = await employedEntry(tx, connection, { person, mayHaveLeft, now })
     const open = known === null || known.isLearned || hasExpired(known, connection, now) ? null : known
     const { twoPeople } = connection.approvals
-    if (twoPeople || statement.approves) refuseUnseen(open && twoPeople ? waitingStatement(open, now) : null, statement)
+    if (twoPeople || statement.approves) requireSeenDay(open && twoPeople ? findWaitingDay(open, now) : null, statement)
     const at = { person, entry, statement, connection, now }
     if (twoPeople && open?.applies) {
       const proposed = await answerProposal(tx, open, at)
@@ -160,7 +160,7 @@ async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): P
   if (leavingDate === open.leavingDate) {
     if (proposal === null || statement.on === undefined) return null
     await proposeDeparture(tx, person, null)
-    const details = { on: leavingDate, reason, drops: textOfProposal(proposal) }
+    const details = { on: leavingDate, reason, drops: describeProposal(proposal) }
     await recordAuditEntry(tx, { act: 'departure.stated', ...about, details })
     if (open.isEmergency && open.approvedBy === null && !isSamePerson(open, statement)) return null
     return { identityId: person.identityId, leavingDate, applies: true, waits: false, runId: null, isKept: true }
@@ -174,7 +174,7 @@ async function answerProposal(tx: Db, open: StatedDeparture, at: StatementAt): P
   if (proposal?.leavingDate !== leavingDate) {
     const until = proposalEnd(connection, now)
     await proposeDeparture(tx, person, { leavingDate, by, principal, reason, at: now, until })
-    const drops = proposal && textOfProposal(proposal)
+    const drops = proposal && describeProposal(proposal)
     const details = { on: leavingDate, reason, waits: true, ...(drops && { drops }) }
     await recordAuditEntry(tx, { act: 'departure.stated', ...about, details })
     return { identityId: person.identityId, leavingDate, applies: false, waits: true, runId: null }

@@ -13,7 +13,7 @@ import {
 import { requireConnection, type SyncConnection, type SyncContext } from '../context/context.ts'
 import { refuseWhilePlanning } from '../context/refuse-while-planning.ts'
 import { sweep } from '../run/sweep.ts'
-import { openProposal, proposalEnd, refuseSamePerson, textOfProposal } from './departure-proposals.ts'
+import { describeProposal, openProposal, proposalEnd, refuseSamePerson } from './departure-proposals.ts'
 import type { StatementResult } from './stated-departures.ts'
 import { isSamePerson } from './two-people.ts'
 
@@ -78,7 +78,7 @@ async function propose(tx: Db, stated: StatedDeparture, at: WithdrawalAt): Promi
   const until = proposalEnd(connection, now)
   await proposeDeparture(tx, person, { leavingDate: null, by, principal, reason, at: now, until })
   const replaced = openProposal(stated, now)
-  const drops = replaced && replaced.leavingDate !== null && textOfProposal(replaced)
+  const drops = replaced && replaced.leavingDate !== null && describeProposal(replaced)
   const details = { reason, waits: true, ...(drops && { drops }) }
   await recordAuditEntry(tx, { act: 'departure.withdrawn', ...person, by, details, now })
   const { leavingDate } = stated

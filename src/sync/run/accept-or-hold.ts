@@ -12,13 +12,17 @@ import { hasNewFaults } from '../../store/rejects/known-faults.ts'
 import { isUnapproved } from '../../store/roster/unapproved-people.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import { heldReason } from '../../store/runs/held-runs.ts'
-import { getRun, moveRun, type Run } from '../../store/runs/runs.ts'
+import { getRun, type Run, setRunState } from '../../store/runs/runs.ts'
 import type { Db, RunOptions } from '../../store/schema.ts'
 import { setAttributes } from '../../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
 import { enqueueWaiting } from '../context/enqueue.ts'
 import { Overtaken } from '../context/overtaken.ts'
-import { reportStatement, type StatementOutcome, statePopulation } from '../context/state-population.ts'
+import {
+  makePopulationStatement,
+  reportPopulationStatement,
+  type StatementOutcome,
+} from '../context/population-statement.ts'
 import { countPeople } from '../plan/count-people.ts'
 import { acceptPlan, continueAfterAccept, expiryOf, failedGuards } from './accept-plan.ts'
 
@@ -91,7 +95,7 @@ async function hold(ctx: SyncContext, claim: ClaimedRun, { run, connection, reas
   const about = { runId: run.id, connection: run.connection }
   const continued = await ctx.store.db.transaction().execute(async (tx) => {
     const expiresAt = expiryOf(connection, now)
-    if (!(await moveRun(tx, { id: run.id, to: 'held', now, reason, expiresAt, attempt: claim.attempt })))
+    if (!(await setRunState(tx, { id: run.id, to: 'held', now, reason, expiresAt, attempt: claim.attempt })))
       throw new Overtaken()
     await writeOutEntries(tx, run.id)
     if (run.feed === 'webhook') await holdAllEvents(tx, { runId: run.id, reason })
@@ -104,7 +108,7 @@ async function hold(ctx: SyncContext, claim: ClaimedRun, { run, connection, reas
   })
   setAttributes({ 'rollcall.state': 'held' })
   ctx.events.runHeld({ ...about, reason })
-  if (continued?.statement) reportStatement(ctx, continued.statement)
+  if (continued?.statement) reportPopulationStatement(ctx, continued.statement)
   if (continued) await continueAfterAccept(ctx, continued.run, continued.batches)
   else await enqueueWaiting(ctx, run.connection)
 }
@@ -131,9 +135,9 @@ async function acceptUndoubtedPart(
   const run = id === null ? null : await getRun(tx, id)
   if (run === null) return null
   const batches = await acceptPlan(tx, run, connection, now)
-  await moveRun(tx, { id: run.id, to: batches > 0 ? 'delivering' : 'unchanged', now })
+  await setRunState(tx, { id: run.id, to: batches > 0 ? 'delivering' : 'unchanged', now })
   const ended = { runId: run.id, connection: run.connection }
-  const statement = batches === 0 ? await statePopulation(ctx, tx, ended) : null
+  const statement = batches === 0 ? await makePopulationStatement(ctx, tx, ended) : null
   const details = { digest: run.digest, batches, of: runId, kinds }
   await recordAuditEntry(tx, {
     act: 'run.passed',
@@ -167,14 +171,14 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, input: AcceptInput): 
     const accepted = leftOut ? ((await getRun(tx, run.id)) ?? run) : run
     const count = await acceptPlan(tx, accepted, connection, now)
     const to = count > 0 ? 'delivering' : 'unchanged'
-    if (!(await moveRun(tx, { id: run.id, to, now, attempt: claim.attempt, ...decision }))) throw new Overtaken()
+    if (!(await setRunState(tx, { id: run.id, to, now, attempt: claim.attempt, ...decision }))) throw new Overtaken()
     const details = { digest: accepted.digest, batches: count, ...(approval && { approvedBy: approval.by }) }
     await recordAuditEntry(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
-    const outcome = count === 0 ? await statePopulation(ctx, tx, about) : null
+    const outcome = count === 0 ? await makePopulationStatement(ctx, tx, about) : null
     return { batches: count, statement: outcome, rest: accepted, held: leftOut }
   })
   setAttributes({ 'rollcall.state': batches > 0 ? 'delivering' : 'unchanged' })
-  if (statement) reportStatement(ctx, statement)
+  if (statement) reportPopulationStatement(ctx, statement)
   if (approval) ctx.events.runApproved({ ...about, by: approval.by, digest: run.digest ?? '' })
   if (held) ctx.events.runHeld({ runId: held.id, connection: run.connection, reason: held.reason ?? '' })
   await continueAfterAccept(ctx, rest, batches)

@@ -2,7 +2,7 @@ import { lockActiveRun } from '../../store/runs/claims.ts'
 import { owedStatements, statementsOfSlowRuns } from '../../store/statement/owed.ts'
 import type { SyncContext } from '../context/context.ts'
 import { forEachIsolated } from '../context/for-each-isolated.ts'
-import { reportStatement, stateAfterRun } from '../context/state-population.ts'
+import { makeStatementAfterRun, reportPopulationStatement } from '../context/population-statement.ts'
 
 const hourMs = 3_600_000
 /** By store and connection, when making a statement last failed. One that times out would otherwise do so in each sweep. */
@@ -26,9 +26,9 @@ export async function makeOwedStatements(ctx: SyncContext): Promise<void> {
       const isActive = (await lockActiveRun(tx, connection)) !== null
       // Another process may have made it meanwhile.
       const [owed] = await (isActive ? statementsOfSlowRuns : owedStatements)(tx, { connection, now: ctx.now() })
-      return owed ? await stateAfterRun(ctx, tx, owed) : null
+      return owed ? await makeStatementAfterRun(ctx, tx, owed) : null
     })
     if (outcome && 'error' in outcome) failedAt.set(connection, nowMs)
-    if (outcome) reportStatement(ctx, outcome)
+    if (outcome) reportPopulationStatement(ctx, outcome)
   })
 }

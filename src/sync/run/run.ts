@@ -3,7 +3,7 @@ import type { Payload } from '../../queue/jobs.ts'
 import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import { dropPlan } from '../../store/plans/plans.ts'
 import { type ClaimedRun, claimRun, releaseRun } from '../../store/runs/claims.ts'
-import { moveRun } from '../../store/runs/runs.ts'
+import { setRunState } from '../../store/runs/runs.ts'
 import { workingOn } from '../../store/workers/leases.ts'
 import { setInheritedAttributes, traceStep } from '../../telemetry/traces.ts'
 import type { SyncContext } from '../context/context.ts'
@@ -74,8 +74,8 @@ async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): P
   const { code, message: reason } = failure
   const now = ctx.now()
   await ctx.store.db.transaction().execute(async (tx) => {
-    const hasMoved = await moveRun(tx, { id, to: 'failed', now, reason, failure: code, attempt: claim.attempt })
-    if (!hasMoved) return
+    const isSet = await setRunState(tx, { id, to: 'failed', now, reason, failure: code, attempt: claim.attempt })
+    if (!isSet) return
     await dropPlan(tx, id, now)
     await recordAuditEntry(tx, { act: 'run.failed', connection, by: rollcall, runId: id, details: { code }, now })
   })

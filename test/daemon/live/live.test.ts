@@ -14,7 +14,7 @@ import { createApp } from '../../../src/http/server/app.ts'
 import { EventStream } from '../../../src/http/server/event-stream.ts'
 import { recordConditions } from '../../../src/store/alerts/alerts.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
-import { ensureConnection, moveRun } from '../../../src/store/runs/runs.ts'
+import { ensureConnection, setRunState } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { databases, emptyTables, type TestDatabase } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
@@ -55,9 +55,9 @@ describe.each(databases)('what happens on $name', ({ createDatabase }) => {
     const all = await listen(live)
     const acme = await listen(live, 'acme')
 
-    await moveRun(store.db, { id: ofGlobex, to: 'finished', now })
+    await setRunState(store.db, { id: ofGlobex, to: 'finished', now })
     await all.until(2)
-    await moveRun(store.db, { id: ofAcme, to: 'finished', now })
+    await setRunState(store.db, { id: ofAcme, to: 'finished', now })
     await acme.until(2)
 
     expect(all.received[0]).toMatchObject({
@@ -77,7 +77,7 @@ describe.each(databases)('what happens on $name', ({ createDatabase }) => {
     for (let index = 0; index < 25; index++) await storeRun(store.db, { state: 'unchanged', at: now })
     const { received, until } = await listen(live)
 
-    await moveRun(store.db, { id: held, to: 'rejected', now })
+    await setRunState(store.db, { id: held, to: 'rejected', now })
     await until(2)
 
     expect(received[1]).toMatchObject({ event: 'run', data: { id: held, state: 'rejected' } })

@@ -13,7 +13,7 @@ import { migrations } from '../../../src/store/migrations/index.ts'
 import { commitPlan, dropPlan, stagePeople } from '../../../src/store/plans/plans.ts'
 import { uncertainKeys } from '../../../src/store/roster/roster.ts'
 import { claimRun, dueRuns } from '../../../src/store/runs/claims.ts'
-import { addWaitingRun, ensureConnection, getRun, moveRun } from '../../../src/store/runs/runs.ts'
+import { addWaitingRun, ensureConnection, getRun, setRunState } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Lease, releaseAbandoned, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
 import { databases } from '../../helpers/servers/databases.ts'
@@ -63,8 +63,8 @@ describe.each(databases)('claims on $name', ({ createDatabase }) => {
         origin: { file: 'people.csv', line: 2 },
       },
     ])
-    await moveRun(db, { id: runId, to: 'planned', now })
-    await moveRun(db, { id: runId, to: 'delivering', now })
+    await setRunState(db, { id: runId, to: 'planned', now })
+    await setRunState(db, { id: runId, to: 'delivering', now })
     await commitPlan(db, {
       runId,
       connection: 'acme',
@@ -525,7 +525,7 @@ describe.each(databases)('claims on $name', ({ createDatabase }) => {
     const { db } = opened
     const id = await wait(opened)
 
-    const moved = await moveRun(db, { id, to: 'finished', now })
+    const moved = await setRunState(db, { id, to: 'finished', now })
 
     expect(moved).toBe(false)
     expect((await getRun(db, id))?.state).toBe('waiting')

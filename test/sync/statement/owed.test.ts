@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endLearning, recordRestore } from '../../../src/store/connections/installation.ts'
-import { unstatedRuns } from '../../../src/store/statement/owed.ts'
+import { runsWithoutStatement } from '../../../src/store/statement/owed.ts'
 import { cancelRun, makeOwedStatements, requestPerson, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { statementsOf } from '../../helpers/statements.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
@@ -145,9 +145,9 @@ test('a statement that cannot be made after a cancelled run is known until one i
   await makeOwedStatements(world.sync)
   await sql`alter table accounted_people_away rename to accounted_people`.execute(db)
 
-  expect(await unstatedRuns(db, ['acme'], { now: world.clock.now })).toMatchObject([{ runId: id }])
+  expect(await runsWithoutStatement(db, ['acme'], { now: world.clock.now })).toMatchObject([{ runId: id }])
   expect(await world.runOf(id)).toMatchObject({ state: 'cancelled' })
   passMinutes(world, 61)
   await makeOwedStatements(world.sync)
-  expect(await unstatedRuns(db, ['acme'], { now: world.clock.now })).toEqual([])
+  expect(await runsWithoutStatement(db, ['acme'], { now: world.clock.now })).toEqual([])
 })

@@ -8,27 +8,27 @@ import type { SyncContext } from './context.ts'
 
 type EndedRun = { readonly runId: string; readonly connection: string }
 
-/** The statement of a run that has just ended, or why it could not be made. */
+/** The population statement of a run that has just ended, or why it could not be made. */
 export type StatementOutcome = { readonly statement: Statement } | (EndedRun & { readonly error: unknown })
 
 /**
  * Makes the population statement of a run that has just ended, in the transaction that ends it. Null if the run read no export: the sweep
  * then makes it.
  */
-export async function statePopulation(
+export async function makePopulationStatement(
   ctx: Pick<SyncContext, 'connections' | 'now'>,
   tx: Db,
   ended: EndedRun,
 ): Promise<StatementOutcome | null> {
   const run = await tx.selectFrom('runs').select('feed').where('id', '=', ended.runId).executeTakeFirst()
-  return run?.feed === 'source' ? await stateAfterRun(ctx, tx, ended) : null
+  return run?.feed === 'source' ? await makeStatementAfterRun(ctx, tx, ended) : null
 }
 
 /**
  * Makes the population statement after a run that has ended. If the statement does not add up or cannot be made, the run has problems: a
  * fault of the statement must not keep a run from ending.
  */
-export async function stateAfterRun(
+export async function makeStatementAfterRun(
   ctx: Pick<SyncContext, 'connections' | 'now'>,
   tx: Db,
   { runId, connection }: EndedRun,
@@ -53,8 +53,8 @@ function differenceText({ differences }: Statement): string {
   return `the population statement does not add up: ${differences.join('; ')}`
 }
 
-/** Logs a statement that does not add up or could not be made, once its run has ended. */
-export function reportStatement(ctx: Pick<SyncContext, 'events'>, outcome: StatementOutcome): void {
+/** Logs a population statement that does not add up or could not be made, once its run has ended. */
+export function reportPopulationStatement(ctx: Pick<SyncContext, 'events'>, outcome: StatementOutcome): void {
   if ('error' in outcome) {
     ctx.events.unexpected({ during: 'statement', error: outcome.error })
     return
