@@ -17,7 +17,7 @@ export function renderLeftOut(people: readonly LeftOutPerson[], paint: Paint): s
     one.connection,
     escapeText(one.identityId),
     ...(withNames ? [one.name ? escapeText(one.name) : '-'] : []),
-    one.departs ? 'departure' : 'other values',
+    one.departs ? 'departure' : 'another change',
     age(one.ageSeconds),
     escapeText(leftOutDecision(one, formats).join('')),
     escapeText(leftOutOf(one, formats).join('')),

@@ -22,7 +22,7 @@ export function leftOutTable(people: readonly LeftOutPerson[], now: Date): Html 
     { name: 'Person', kind: 'row', cell: personCell },
     {
       name: 'Waits',
-      cell: ({ departs }) => (departs ? badge('Departure', 'bad') : badge('Other values', 'plain')),
+      cell: ({ departs }) => (departs ? badge('Departure', 'bad') : badge('Another change', 'plain')),
     },
     { name: 'Since', cell: ({ since }) => formatRelativeTime(since, now) },
     {

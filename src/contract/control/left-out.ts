@@ -10,7 +10,9 @@ export const LeftOutPerson = z
     connection: z.string(),
     identityId: z.string(),
     name: z.string().nullable().optional().describe('Only where values are asked for. Null: none is known.'),
-    departs: z.boolean().describe('What waits: true: a departure. False: other values.'),
+    departs: z
+      .boolean()
+      .describe('What waits: true: a departure. False: another change, as that of a joiner or of values.'),
     since: Instant.describe('When the person was left out first.'),
     ageSeconds: Count,
     runId: z.string().describe('The held run of which a part was approved without the person.'),

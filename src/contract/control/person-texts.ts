@@ -73,7 +73,7 @@ export function leftOutOf<T>(
 }
 
 function waitingChange({ departs }: Pick<LeftOutPerson, 'departs'>): string {
-  return departs ? 'a departure waits' : 'other values wait'
+  return departs ? 'a departure waits' : 'another change waits'
 }
 
 /** How somebody decides about the change that waits. */

@@ -86,13 +86,13 @@ export function createDecider(rules: DeciderRules) {
     ...startSplitting(parts.decisions),
     ...lastNamedSteps(parts),
 
-    /** Whether the person was left out when a part of a plan was approved. */
-    isUnapproved: parts.unapproved.has,
+    /** Whether a departure of the person was left out when a part of a plan was approved. */
+    mayHaveLeft: parts.unapproved.mayHaveLeft,
 
-    /** The people whom the guard of those left out counts. Complete once everybody is decided about. */
-    waitingPeople: parts.unapproved.held,
+    /** The changes that were left out of an approved part and that the plan makes again. Complete once everybody is decided about. */
+    heldAgain: parts.unapproved.heldAgain,
 
-    /** Those of the people without an approval whom the source states without a change. Complete once everybody is decided about. */
+    /** The changes that were left out, of people whom the source states without them. Complete once everybody is decided about. */
     statedOtherwise: (): StatedOtherwise[] => parts.unapproved.statedOtherwise(book.lacks),
   }
 }

@@ -63,6 +63,8 @@ export function keepDecisions({ context, tally, pinned, unapproved, onDecided, .
     /** Whether one of these guards counts something of what was decided about the person. */
     isCountedBy: (identityId: string, guards: ReadonlySet<string>): boolean =>
       tally.isCountedBy(tallied.get(identityId) ?? nothingTallied, guards),
+    /** Whether a departure of the person is decided that was left out of an approved part. */
+    holdsDeparture: unapproved.holdsDeparture,
     /** The entry in the plan that follows from a decision. */
     planned: (
       entry: RosterEntry | undefined,

@@ -19,8 +19,8 @@ type Split = {
 /** A person to split off. `joins`: the person joins a plan that is already held, so nothing is decided for this plan. */
 type SplitPerson = PersonObservations & { readonly joins: boolean }
 
-/** The guards that judge whether a person may leave. No other guard delays a departure. */
-const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed', 'pinned', 'leftUnapproved'])
+/** The guards that judge whether a person may leave. No other guard delays a departure, but one that was left out of an approved part waits. */
+const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed', 'pinned'])
 
 /** Splits people off a plan of events, and counts what is held. */
 export function startSplitting(decisions: Decisions) {
@@ -49,7 +49,9 @@ export function startSplitting(decisions: Decisions) {
       const heldObservations: PersonObservations[] = []
       for (const { identityId, observations, joins } of people) {
         const entry = known.get(identityId)
-        const mayNotLeave = decisions.isCountedBy(identityId, failedGuards.intersection(departureGuards))
+        const mayNotLeave =
+          decisions.holdsDeparture(identityId) ||
+          decisions.isCountedBy(identityId, failedGuards.intersection(departureGuards))
         const departures = entry === undefined || mayNotLeave ? [] : departuresOf(observations)
         const rest = observations.filter((observation) => !departures.includes(observation))
         decisions.takeBack([identityId])

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { isOfSort } from '../roster/unapproved-people.ts'
+import { isOfKind } from '../roster/unapproved-people.ts'
 import type { Db } from '../schema.ts'
 import { type Condition, type ConditionSettings, minute, type WaitingCounts } from './condition.ts'
 
@@ -47,7 +47,7 @@ export async function held(db: Db, { connections, now }: ConditionSettings): Pro
 const leftOutSince = sql`(
   select min(waiting.since) from unapproved_people waiting
   join changes on changes.run_id = runs.id and changes.identity_id = waiting.identity_id
-  where waiting.connection = runs.connection and not changes.carried and ${isOfSort}
+  where waiting.connection = runs.connection and not changes.carried and ${isOfKind}
     and exists (
       select from json_array_elements(runs.guards) guard where guard ->> 'name' = 'leftUnapproved' and guard ->> 'ok' = 'false'))`
 

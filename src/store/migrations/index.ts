@@ -24,6 +24,7 @@ import { proposalTimes } from './proposal-times.ts'
 import { restoredStatements } from './restored-statements.ts'
 import { settingsChanges } from './settings-changes.ts'
 import { settingsWrites } from './settings-writes.ts'
+import { unapprovedKinds } from './unapproved-kinds.ts'
 import { unapprovedPeople } from './unapproved-people.ts'
 import { weeklyMails } from './weekly-mails.ts'
 
@@ -64,4 +65,5 @@ export const migrations: readonly Migration[] = [
   settingsWrites,
   unapprovedPeople,
   leftOutSince,
+  unapprovedKinds,
 ]

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
-import type { ConnectionAt } from '../keys.ts'
-import { isUnapproved } from '../roster/unapproved-people.ts'
+import { isHeldAgain, moveHeldAgain } from '../roster/unapproved-people.ts'
 import { heldReason } from '../runs/held-runs.ts'
 import type { Db } from '../schema.ts'
 import { writeOutEntries } from './entries.ts'
@@ -42,17 +41,20 @@ export async function storeLeftOut(
     select ${id}, connection, feed, trigger, '{}', 'held', ${reason}, 'delta', as_of, rows, 0, '[]', 'null', ${JSON.stringify(failed)},
       configuration, basis, requested_by, ${expiresAt}, ${now}, ${now}
     from runs where id = ${runId}`.execute(tx)
-  await sql`
-    update changes set run_id = ${id} where run_id = ${runId} and not carried and ${isUnapproved({ connection, now })}`.execute(
-    tx,
-  )
+  const { numAffectedRows: moved } = await sql`
+    update changes set run_id = ${id} where run_id = ${runId} and ${isHeldAgain(runId)}`.execute(tx)
+  const { actual = 0 } = failed.find(({ name }) => name === 'leftUnapproved') ?? {}
+  if (Number(moved) !== actual) throw new Error(`run ${runId} holds ${actual} people of an approved part, not ${moved}`)
+  await moveHeldAgain(tx, { from: runId, to: id })
   await moveTo(tx, { id, runId, connection })
   await sql`
     update leavers set run_id = ${id}
-    where connection = ${connection} and run_id = ${runId} and identity_id in (select identity_id from changes where run_id = ${id})`.execute(
-    tx,
-  )
-  if (mode === 'snapshot') await markUnstated(tx, { id, connection })
+    where connection = ${connection} and run_id = ${runId}
+      and identity_id in (select identity_id from changes where run_id = ${id} and kind <> 'update')`.execute(tx)
+  if (mode === 'snapshot') {
+    await markUnstated(tx, { id, connection })
+    await keepEmployment(tx, { id, runId, connection })
+  }
   await tx
     .updateTable('runs')
     .set({ held_part_run_id: id, guards: JSON.stringify(verdicts.get(true) ?? []) })
@@ -61,16 +63,11 @@ export async function storeLeftOut(
   return id
 }
 
-type LeftOutQuery = ConnectionAt & { readonly runId: string; readonly identityIds: readonly string[] }
-
-/** How many of these people `storeLeftOut` would move out of a plan. */
-export async function countLeftOut(db: Db, { runId, connection, identityIds, now }: LeftOutQuery): Promise<number> {
-  const { rows } = await sql<{ people: number }>`
-    select count(*)::int as people from changes
-    where run_id = ${runId} and identity_id = any(${identityIds}) and not carried and ${isUnapproved({ connection, now })}`.execute(
-    db,
-  )
-  return rows[0]?.people ?? 0
+/** The keys of the people whom `storeLeftOut` would move out of a plan. */
+export async function leftOutOf(db: Db, runId: string): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ key: string }>`
+    select identity_id as key from changes where run_id = ${runId} and ${isHeldAgain(runId)}`.execute(db)
+  return new Set(rows.map(({ key }) => key))
 }
 
 type MovedInput = { readonly id: string; readonly runId: string; readonly connection: string }
@@ -94,16 +91,29 @@ async function moveTo(tx: Db, { id, runId, connection }: MovedInput): Promise<vo
  * counts, as this export does not count again.
  */
 async function markUnstated(tx: Db, { id, connection }: Omit<MovedInput, 'runId'>): Promise<void> {
-  const isStated = sql`connections.exports_accepted > roster.exports_before and not roster.export_is_silent`
+  const wasStated = sql`connections.exports_accepted > roster.exports_before and not roster.export_is_silent`
   await sql`
     update roster set export_is_silent = true, absences = coalesce(entry.absences, roster.absences),
-      as_of = case when ${isStated} then greatest(roster.as_of, connections.accepted_as_of) else roster.as_of end,
-      employment_as_of = case when ${isStated} then greatest(roster.employment_as_of, connections.accepted_as_of)
+      as_of = case when ${wasStated} then greatest(roster.as_of, connections.accepted_as_of) else roster.as_of end,
+      employment_as_of = case when ${wasStated} then greatest(roster.employment_as_of, connections.accepted_as_of)
         else roster.employment_as_of end,
-      field_times = case when ${isStated} and roster.as_of <= connections.accepted_as_of then null else roster.field_times end
+      field_times = case when ${wasStated} and roster.as_of <= connections.accepted_as_of then null else roster.field_times end
     from connections, changes left join plan_entries entry on entry.run_id = changes.run_id and entry.identity_id = changes.identity_id
     where changes.run_id = ${id} and connections.name = ${connection}
       and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
+}
+
+/** Leaves in the plan what it states of the employment of people of whom only other values wait. */
+async function keepEmployment(tx: Db, { id, runId, connection }: MovedInput): Promise<void> {
+  await sql`
+    insert into plan_entries (run_id, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure,
+      is_by_operator, as_of, employment_as_of, export_is_silent, field_times, absences, group_value)
+    select ${runId}, entry.identity_id, roster.desired, entry.inferred, entry.deferred_to, entry.cleared_date, entry.deferred_zone,
+      entry.due_at, entry.held_departure, entry.is_by_operator, roster.as_of,
+      greatest(roster.employment_as_of, entry.employment_as_of), true, roster.field_times, entry.absences, roster.group_value
+    from changes join plan_entries entry on entry.run_id = changes.run_id and entry.identity_id = changes.identity_id
+      join roster on roster.connection = ${connection} and roster.identity_id = changes.identity_id
+    where changes.run_id = ${id} and changes.kind = 'update'`.execute(tx)
 }
 
 type LeftOutCounts = {

@@ -6,7 +6,7 @@ import type { DesiredState } from '../../identity/decide/decide.ts'
 import type { OvertakenEvent } from '../../identity/decide/decider.ts'
 import type { KnownFault } from '../../identity/decide/faults.ts'
 import type { PlannedPerson } from '../../identity/decide/planned.ts'
-import type { StatedOtherwise } from '../../identity/decide/unapproved.ts'
+import type { HeldAgain, StatedOtherwise } from '../../identity/decide/unapproved.ts'
 import { isJoinedByRecord, storedFields } from '../../identity/difference.ts'
 import { changeDigest, planHasher } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
@@ -23,7 +23,7 @@ import type { RunOfConnection } from '../keys.ts'
 import { oneByOne } from '../one-by-one.ts'
 import { acceptFaults, dropFaults, recordBlockedPeople, recordFaults } from '../rejects/known-faults.ts'
 import { hasRosterEntries } from '../roster/roster.ts'
-import { endApproved, endStatedOtherwise, planUnapprovedEnds } from '../roster/unapproved-people.ts'
+import { endApproved, endStatedOtherwise, markHeldAgain, planUnapprovedEnds } from '../roster/unapproved-people.ts'
 import { acceptWaiting, type PlannedWaiting, storeWaiting } from '../roster/waiting.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { type SourceHeader, storeHeader } from '../runs/headers.ts'
@@ -308,7 +308,9 @@ export type PlanSummary = {
   readonly faults: readonly KnownFault[] | null
   /** Changes of waiting rows; null or undefined: none. */
   readonly waiting?: PlannedWaiting | null
-  /** Of an export: people without an approval whom it states without a change. */
+  /** Changes that were left out of an approved part and that the plan makes again. */
+  readonly heldAgain?: readonly HeldAgain[]
+  /** Of an export: such changes of people whom it states without them. */
   readonly statedOtherwise?: readonly StatedOtherwise[]
   /** In a plan of events: those without effect. */
   readonly overtaken?: readonly OvertakenEvent[]
@@ -327,7 +329,8 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
   if (feed === 'webhook') await recordOvertakenEvents(tx, { runId: id, overtaken: plan.overtaken ?? [] })
   await recordCandidates(tx, id, plan.pairs)
   if (plan.waiting) await storeWaiting(tx, { runId: id, connection, waiting: plan.waiting })
-  await planUnapprovedEnds(tx, { runId: id, connection, people: plan.statedOtherwise ?? [] })
+  await markHeldAgain(tx, { runId: id, connection, changes: plan.heldAgain ?? [] })
+  await planUnapprovedEnds(tx, { runId: id, connection, changes: plan.statedOtherwise ?? [] })
   if (plan.faults !== null) {
     const source = plan.source?.name ?? null
     await recordFaults(tx, { runId: id, connection, source, rejects: plan.faults, now })

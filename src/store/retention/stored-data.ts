@@ -226,7 +226,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
       holds: 'keys',
       description: 'people who were left out when a part of their plan was approved, and wait for an approval',
       removedWhen: 'somebody approves it, an export no longer states it, or `rollcall forget`',
-      columns: splitNames('connection identity_id departs run_id as_of ended_by since'),
+      columns: splitNames('connection identity_id kind is_of_missing deferred_to run_id as_of held_by ended_by since'),
     },
   ],
   hold_backs: [

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { UnapprovedKind } from '../../identity/decide/unapproved.ts'
 import type { AcceptedList } from '../../identity/effective/accounts.ts'
 import type { EffectiveCause, Evidence } from '../../identity/effective/cause.ts'
 import type { FieldTimes, HeldDeparture, IdentityRecord, Observation } from '../../identity/record.ts'
@@ -103,9 +104,12 @@ export type RosterTables = EffectiveTables & {
   unapproved_people: {
     connection: string
     identity_id: string
-    departs: boolean
+    kind: UnapprovedKind
+    is_of_missing: boolean
+    deferred_to: string | null
     run_id: string
     as_of: Date
+    held_by: string | null
     ended_by: string | null
     since: Date
   }

@@ -99,7 +99,7 @@ export function withoutStored({
   header: _____,
   index: ______,
   statedOtherwise: _______,
-  waitingPeople: ________,
+  heldAgain: ________,
   ...plan
 }: PreparedPlan) {
   return plan

@@ -105,9 +105,9 @@ type EndQuery = {
 /** Whether the last employed person of the accepted export is missing, so that the file may have been cut off. */
 async function isEndMissing(db: Db, connection: string, { decider, endKeys, today }: EndQuery): Promise<boolean> {
   const known = await rosterEntries(db, { connection, identityIds: endKeys })
-  // Whether somebody leaves who waits for an approval is not known.
+  // Whether somebody has left whose departure waits for an approval is not known.
   const last = endKeys.findLast(
-    (identityId) => isEmployed(known.get(identityId), today) && !decider.isUnapproved(identityId),
+    (identityId) => isEmployed(known.get(identityId), today) && !decider.mayHaveLeft(identityId),
   )
   return last !== undefined && decider.book.lacks(last)
 }

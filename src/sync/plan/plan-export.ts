@@ -147,7 +147,6 @@ async function wholeExportFacts(
   const waiting = await planWaitingRows(workspace, context)
   const pins = await pinWarnings(db, connection, { decider, answers })
   return {
-    waitingPeople: decider.waitingPeople,
     header: { headers: feed.reading.headers, columns: mapping.columns },
     warnings: [...plan.warnings, ...withdrawnWarning(waiting), ...pins],
     waiting,

@@ -15,8 +15,6 @@ import { collectWarnings } from './warnings.ts'
 export type PreparedPlan = Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & {
   /** The people of an event run who were split off into a held plan of their own; null if there are none. */
   readonly heldPart: HeldPart | null
-  /** The people whom the guard of those left out counts. Left out: the plan is of no export. */
-  readonly waitingPeople?: ReadonlySet<string>
   /** The index for the next export; `same`: the last one is still right; null or left out: none. */
   readonly index?: SealedIndex | 'same' | null
   /** What the export held, counted independently of the plan; null or left out: there was no new export. */
@@ -62,6 +60,7 @@ export async function summarizePlan(
     heldPart: null,
     faults: null,
     overtaken: decider.overtaken,
+    heldAgain: decider.heldAgain(),
   }
 }
 

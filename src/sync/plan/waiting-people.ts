@@ -7,7 +7,7 @@ import type { PreparedPlan } from './summarize-plan.ts'
 type PlanOfFeed = {
   readonly connection: string
   readonly feed: string
-  readonly plan: Pick<PreparedPlan, 'mode' | 'guards' | 'waitingPeople'>
+  readonly plan: Pick<PreparedPlan, 'mode' | 'guards' | 'heldAgain'>
 }
 
 /**
@@ -15,9 +15,10 @@ type PlanOfFeed = {
  * would hold everybody, or nobody.
  */
 export async function heldAlone(db: Db, { connection, feed, plan }: PlanOfFeed): Promise<OthersGoOn | null> {
-  const { mode, guards, waitingPeople = new Set() } = plan
+  const { mode, guards, heldAgain = [] } = plan
+  const again = new Set(heldAgain.map(({ identityId }) => identityId))
   const named = namedBesidesLeftOut({ feed, mode, guards })
-  if (named === null || !named.isSubsetOf(waitingPeople)) return null
-  const runIds = await leftOutOfRuns(db, { connection, identityIds: [...waitingPeople] })
-  return { people: waitingPeople.size, runIds }
+  if (named === null || !named.isSubsetOf(again)) return null
+  const runIds = await leftOutOfRuns(db, { connection, identityIds: [...again] })
+  return { people: again.size, runIds }
 }

@@ -12,7 +12,7 @@ import {
   unknownInPlan,
 } from '../../store/plans/approved-part.ts'
 import { splitPairs } from '../../store/plans/split-pairs.ts'
-import { isUnapproved, recordUnapproved } from '../../store/roster/unapproved-people.ts'
+import { recordUnapproved, wasLeftOut } from '../../store/roster/unapproved-people.ts'
 import { addWaitingRun, getRun, type Run, requestersOfRun, setRunState } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context/context.ts'
@@ -129,7 +129,7 @@ async function splitPart(tx: Db, { run, connection, digest, selection, now }: Sp
   await requirePart(tx, run, selection)
   const partId = await storeApprovedPart(tx, { runId: run.id, selection, now })
   // The guards of this plan did not count people who were left out of an earlier part, so they are not counted here either.
-  const only = sql<boolean>`not ${isUnapproved({ connection: run.connection, now })}`
+  const only = sql<boolean>`not ${wasLeftOut(run.connection)}`
   const people = await countPeople(tx, { runId: partId, asOf: run.asOf, connection, only, now })
   await recordPartCounts(tx, { runId: run.id, partId, people })
   await recordUnapproved(tx, { runId: run.id, now })

@@ -1,15 +1,14 @@
-import { sql } from 'kysely'
 import { areCovered, judgesFaults } from '../../identity/guards/covered.ts'
 import { namedBesidesLeftOut } from '../../identity/guards/left-out.ts'
 import { doubtsValues, withoutTainted } from '../../identity/guards/taints.ts'
 import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import { holdAllEvents } from '../../store/inbox/inbox.ts'
 import { writeOutEntries } from '../../store/plans/entries.ts'
-import { countLeftOut, recordLeftOutCounts, storeLeftOut } from '../../store/plans/left-out-part.ts'
+import { leftOutOf, recordLeftOutCounts, storeLeftOut } from '../../store/plans/left-out-part.ts'
 import { storePassedPart } from '../../store/plans/passed-part.ts'
 import { rejectsKept, stagedDigest } from '../../store/plans/plans.ts'
 import { hasNewFaults } from '../../store/rejects/known-faults.ts'
-import { isUnapproved } from '../../store/roster/unapproved-people.ts'
+import { isHeldAgain } from '../../store/roster/unapproved-people.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import { heldReason } from '../../store/runs/held-runs.ts'
 import { getRun, type Run, setRunState } from '../../store/runs/runs.ts'
@@ -36,10 +35,10 @@ export async function acceptOrHold(ctx: SyncContext, claim: ClaimedRun, connecti
   if (run?.state !== 'planned') throw new Overtaken()
   const { again } = run.options
   const approval = again ? { ...again, run: await getRun(db, again.runId) } : null
-  const isApproved = approval !== null && (await coversPlan(db, { approval, run, now: ctx.now() }))
+  const isApproved = approval !== null && (await coversPlan(db, { approval, run }))
   const reason = heldReason(run.guards ?? [])
   if (isApproved) await accept(ctx, claim, { run, connection, approval, held: null })
-  else if (reason === '' || (await waitsForLeftOut(db, run, ctx.now()))) {
+  else if (reason === '' || (await waitsForLeftOut(db, run))) {
     const held = reason === '' ? null : { because: approval && madeAgain(approval) }
     await accept(ctx, claim, { run, connection, approval: null, held })
   } else await hold(ctx, claim, { run, connection, reason: approval ? `${reason}; ${madeAgain(approval)}` : reason })
@@ -53,33 +52,29 @@ function madeAgain({ by, runId, run }: EarlierApproval): string {
  * Whether a guard stops a plan only because of people who were left out when a part of an earlier plan was approved, so that all others go on.
  * What an export with only changes states is not stated again: it is held as a whole.
  */
-async function waitsForLeftOut(
-  db: Db,
-  { id: runId, feed, mode, connection, guards, options }: Run,
-  now: Date,
-): Promise<boolean> {
+async function waitsForLeftOut(db: Db, { id: runId, feed, mode, guards, options }: Run): Promise<boolean> {
   // A kept plan is delivered exactly as it is, or not at all.
   if (options.plan) return false
   const named = namedBesidesLeftOut({ feed, mode, guards: guards ?? [] })
-  if (named === null || named.size === 0) return named !== null
-  return (await countLeftOut(db, { runId, connection, identityIds: [...named], now })) === named.size
+  if (named === null) return false
+  const leftOut = await leftOutOf(db, runId)
+  const { actual } = guards?.find(({ name }) => name === 'leftUnapproved') ?? { actual: 0 }
+  return leftOut.size === actual && named.isSubsetOf(leftOut)
 }
 
-type CoverQuery = { readonly approval: EarlierApproval; readonly run: Run; readonly now: Date }
+type CoverQuery = { readonly approval: EarlierApproval; readonly run: Run }
 
 /**
  * Whether the approval of a held plan covers the plan made in its place: it does the same, and has no finding that was not shown. If the plan
  * was about people who were left out of a part, the new one may change others too, as nothing stops those.
  */
-async function coversPlan(db: Db, { approval, run, now }: CoverQuery): Promise<boolean> {
+async function coversPlan(db: Db, { approval, run }: CoverQuery): Promise<boolean> {
   const { digest, run: approved } = approval
   const { id: runId, connection, guards } = run
   if (approved?.state !== 'superseded') return false
   const isSame =
     digest === run.digest ||
-    ((await waitsForLeftOut(db, run, now)) &&
-      digest ===
-        (await stagedDigest(db, runId, { only: sql<boolean>`not carried and ${isUnapproved({ connection, now })}` })))
+    ((await waitsForLeftOut(db, run)) && digest === (await stagedDigest(db, runId, { only: isHeldAgain(runId) })))
   if (!isSame) return false
   if (!areCovered(guards ?? [], approved.guards ?? [])) return false
   const failsByFaults = (guards ?? []).some(({ ok, name }) => !ok && judgesFaults(name))

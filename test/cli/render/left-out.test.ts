@@ -22,9 +22,9 @@ test('people who were left out are listed with what waits, how long, what decide
 
   expect(
     renderLeftOut(people, plain),
-  ).toBe(`CONNECTION  KEY   WAITS         FOR  DECISION                                       WHY
-acme        1222  departure     2 d  decide with: rollcall approve 0298c5d1         left out of run 0198c5d1 (part approved by ana on 2026-11-18 02:00 UTC)
-acme        1223  other values  2 d  nothing is to decide until HR states it again  left out of run 0198c5d1`)
+  ).toBe(`CONNECTION  KEY   WAITS           FOR  DECISION                                       WHY
+acme        1222  departure       2 d  decide with: rollcall approve 0298c5d1         left out of run 0198c5d1 (part approved by ana on 2026-11-18 02:00 UTC)
+acme        1223  another change  2 d  nothing is to decide until HR states it again  left out of run 0198c5d1`)
   expect(renderLeftOut([{ ...departure, name: 'Ada Fox' }], plain)).toMatch(/ KEY +NAME +WAITS .*\n.* 1222 +Ada Fox /)
 })
 

@@ -4,6 +4,7 @@ import { Guards } from '../../../src/identity/guards/limits.ts'
 import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
 import { prepareRestored } from '../../../src/store/backup/restored.ts'
 import { listEvents, retryEvents } from '../../../src/store/inbox/review.ts'
+import { lateLeavers } from '../../../src/store/leavers/late.ts'
 import { listRuns, type Run } from '../../../src/store/runs/runs.ts'
 import type { SourceFeed, SyncConnection } from '../../../src/sync/context/context.ts'
 import { holdBack } from '../../../src/sync/requests/hold-backs.ts'
@@ -313,18 +314,18 @@ describe.each(databases)('people left in a plan of which a part was approved, on
     expect(await separated()).toEqual([...leavers.slice(0, 2), 'E0020'])
   })
 
-  test('are not held for other values, which do not approve their departure', async () => {
+  test('are held no longer once an export lists them, also with another title', async () => {
     await using opened = await open()
-    const { world, night, separated } = opened
+    const { night, separated } = opened
     const [first = ''] = doubted
     const back = everybody.filter(({ id }) => doubted.includes(id))
 
     const second = await night(12, [...change(back, { id: first, title: 'Lead' }), ...staying])
-    const third = await heldPartOf(world, await night(13, [...back.slice(1), ...staying]))
+    const third = await night(13, [...back.slice(1), ...staying])
 
     expect(second).toMatchObject({ state: 'finished', counts: { leave: 0, update: 1 }, heldPart: null })
-    expect(third).toMatchObject({ state: 'held', counts: { leave: 1 } })
-    expect(await separated()).toEqual(approved)
+    expect(third).toMatchObject({ state: 'finished', counts: { leave: 1 }, heldPart: null })
+    expect(await separated()).toEqual([...approved, first])
   })
 
   test('hold nothing once HR states them as employed, and leave as anybody else later', async () => {
@@ -658,5 +659,273 @@ describe.each(databases)('people left in a plan of which a part was approved, on
     await world.drain()
 
     expect((await world.runOf(held.id)).state).toBe('superseded')
+  })
+
+  const titles = { guards: Guards.parse({ fieldChanges: { count: 5, share: 0.05 } }) }
+  const wrongOf = (people: readonly HrPerson[], ids: readonly string[]) =>
+    people.map((person) => (ids.includes(person.id) ? { ...person, title: 'Wrong' } : person))
+
+  test('an export that is cut after people whose title waits is held', async () => {
+    await using opened = await openWith(titles)
+    const { world, night, separated } = opened
+    const wrong = wrongOf(everybody, keysOf(everybody))
+    await approvePart(world, await night(12, wrong))
+    const cut = await night(13, without(wrong, 'E0098', 'E0099', 'E0100'))
+    expect(await separated()).toEqual([])
+    expect(cut.reason).toContain('endMissing')
+  })
+
+  test('a termination with a deletion does not pass', async () => {
+    await using opened = await open()
+    const { world, separated } = opened
+    const [first = ''] = doubted
+    world.clock.now = new Date('2026-11-11T05:00:00.000Z')
+    await receive(world, terminated(first, '2026-11-11', '2026-11-11T04:00:00.000Z'), {
+      type: 'purged',
+      at: '2026-11-11T04:30:00.000Z',
+      employee: { id: first },
+    })
+    await later(world, 6)
+    expect(await separated()).toEqual(approved)
+  })
+
+  test('a late event separates nobody whom exports state as employed since', async () => {
+    await using opened = await openWith(titles)
+    const { world, night, separated } = opened
+    const wrong = wrongOf(everybody, leavers)
+    await approvePart(world, await night(11, wrong))
+    for (const day of [12, 13, 14]) await night(day, wrong)
+    const [first = ''] = doubted
+    world.clock.now = new Date('2026-11-14T05:00:00.000Z')
+    await receive(world, terminated(first, '2026-11-12', '2026-11-12T12:00:00.000Z'))
+    await later(world, 6)
+    expect(await separated()).toEqual([])
+  })
+
+  test('a title does not hold a return', async () => {
+    await using opened = await openWith(titles)
+    const { world, night, separated } = opened
+    const wrong = wrongOf(everybody, leavers)
+    await approvePart(world, await night(11, wrong))
+    await night(12, without(wrong, 'E0009'))
+    await night(13, wrong)
+    expect(await separated()).toEqual([])
+  })
+
+  test('contractors who are listed again wait no longer, and leave on their day', async () => {
+    await using opened = await openWith({})
+    const { world, night, separated } = opened
+    const dated = everybody.map((p) => (doubted.includes(p.id) ? { ...p, leavingDate: '2026-11-20' } : p))
+    await night(11, dated)
+    await approvePart(world, await night(12))
+    for (const day of [13, 14]) await night(day, without(dated, ...approved))
+    world.clock.now = new Date('2026-11-21T03:00:00.000Z')
+    await requestDueRuns(world.sync)
+    await world.drain()
+    expect(await separated()).toEqual(leavers)
+  })
+
+  test('a title that was corrected waits no longer for a contractor', async () => {
+    await using opened = await openWith(titles)
+    const { world, night } = opened
+    const dated = everybody.map((p) => (doubted.includes(p.id) ? { ...p, leavingDate: '2027-11-20' } : p))
+    await night(11, dated)
+    await approvePart(world, await night(12, wrongOf(dated, leavers)))
+    for (const day of [13, 14]) await night(day, wrongOf(dated, approved))
+    const promoted = await night(15, change(wrongOf(dated, approved), { id: 'E0009', title: 'Lead' }))
+    expect(promoted).toMatchObject({ counts: { update: 1 }, heldPart: null })
+  })
+
+  test('of one person a departure and a title wait', async () => {
+    await using opened = await openWith(titles)
+    const { world, night } = opened
+    await approvePart(world, await night(11))
+    const others = keysOf(everybody.slice(80))
+    const wrong = wrongOf(without(everybody, ...approved), [...doubted, ...others])
+    await approvePart(world, await night(12, wrong), others)
+    await night(13, wrong)
+    const on = await peopleOn(world.sync.platform.client)
+    expect(doubted.map((id) => on.get(id)?.jobTitle)).toEqual(doubted.map(() => 'Engineer'))
+  })
+
+  test('joiners of events who were left out wait in the next export', async () => {
+    await using opened = await openWith({ guards: Guards.parse({ joiners: { count: 5, share: 0.01 } }) })
+    const { world, night } = opened
+    world.clock.now = new Date('2026-11-11T03:00:00.000Z')
+    const ids = Array.from({ length: 10 }, (_, i) => `N${i}`)
+    for (const id of ids)
+      await receive(world, {
+        type: 'hired',
+        at: '2026-11-11T02:00:00.000Z',
+        employee: { id, email: `${id}@acme.example`, first: id, title: 'x' },
+      })
+    await later(world, 6)
+    await approvePart(world, await heldRun(world), ids.slice(0, 7))
+    await rejectRun(world.sync, { runId: (await heldRun(world)).id, by: 'ben' })
+    const joiners = ids.map((id) => ({ id, email: `${id}@acme.example`, first: id, title: 'x', status: 'Active' }))
+    expect((await night(12, [...everybody, ...joiners])).counts).toMatchObject({ join: 0 })
+  })
+
+  test('a departure that is stated for the day on which a run ends is held by that run, and sent on its day', async () => {
+    await using opened = await open()
+    const { world, separated } = opened
+    const [identityId = ''] = doubted
+    world.clock.now = new Date('2026-11-11T06:00:00.000Z')
+    const about = { connection: 'acme', identityId, by: 'ana', principal: 'ana', reason: 'x', on: '2026-11-13' }
+    await stateDeparture(world.sync, about)
+    await world.drain()
+    world.clock.now = new Date('2026-11-12T23:58:00.000Z')
+    const midnight = async () => {
+      world.clock.now = new Date('2026-11-13T00:02:00.000Z')
+    }
+    Object.assign(world.sync, { yieldToShortWork: midnight })
+
+    const run = await world.night(without(everybody, ...approved, identityId), { asOf: '2026-11-12T22:00:00.000Z' })
+    const held = await heldPartOf(world, run)
+    await requestDueRuns(world.sync)
+    await world.drain()
+
+    expect(held).toMatchObject({ state: 'held', counts: { leave: 1 } })
+    expect(await separated()).toEqual([...approved, identityId])
+  })
+
+  test('are not sent by a plan of which it is not known whom it holds', async () => {
+    await using opened = await open()
+    const { world, night, separated } = opened
+    Object.assign(world.sync, {
+      yieldToShortWork: async () => {
+        await world.sync.store.db.updateTable('unapproved_people').set({ held_by: null }).execute()
+      },
+    })
+    await night(12)
+    expect(await separated()).toEqual(approved)
+  })
+
+  test('with a status that means left wait on the day that HR adds later', async () => {
+    await using opened = await openWith({})
+    const { world, night, separated } = opened
+    const gone = everybody.map((p) => (leavers.includes(p.id) ? { ...p, status: 'Inactive' } : p))
+    const feed = world.connection.feeds.source
+    Object.assign(feed ?? {}, { mapping: { ...(feed?.mapping ?? {}), statusMeans: 'onDate' } })
+    await approvePart(world, await night(11, gone))
+    const dated = gone.map((p) => (doubted.includes(p.id) ? { ...p, leavingDate: '2026-11-13' } : p))
+    await night(12, dated)
+    const rows = await world.sync.store.db.selectFrom('unapproved_people').selectAll().execute()
+    world.clock.now = new Date('2026-11-14T00:30:00.000Z')
+    await requestDueRuns(world.sync)
+    await world.drain()
+    expect({ separated: await separated(), rows: rows.length }).toEqual({ separated: approved, rows: 4 })
+  })
+
+  test('whose return was left out do not come back with another leaving date', async () => {
+    await using opened = await openWith(
+      { guards: Guards.parse({ returns: { count: 5, share: 0.01 }, leavers: { count: 50, share: 0.9 } }) },
+      false,
+      { future: 'send' },
+    )
+    const { world, night, separated } = opened
+    await night(11)
+    const before = await separated()
+    const held = await night(12, everybody)
+    await approvePart(world, held)
+    const between = await separated()
+    await night(13, [
+      ...everybody.filter((p) => !doubted.includes(p.id)),
+      ...everybody.filter((p) => doubted.includes(p.id)).map((p) => ({ ...p, leavingDate: '2027-06-30' })),
+    ])
+    const on = await peopleOn(world.sync.platform.client)
+    expect({
+      before,
+      held: held.state,
+      between,
+      dates: doubted.map((id) => on.get(id)?.separatedAt?.slice(0, 10)),
+    }).toEqual({
+      before: leavers,
+      held: 'held',
+      between: doubted,
+      dates: doubted.map(() => '2026-11-11'),
+    })
+  })
+
+  test('with a title that waits leave on the day that the same events state', async () => {
+    await using opened = await openWith(titles)
+    const { world, night, separated } = opened
+    await approvePart(world, await night(11, wrongOf(everybody, leavers)))
+    const [first = '', second = 'E0010'] = doubted
+    world.clock.now = new Date('2026-11-11T05:00:00.000Z')
+    await receive(
+      world,
+      updated(first, 'Wrong', '2026-11-11T04:00:00.000Z'),
+      terminated(first, '2026-11-12', '2026-11-11T04:10:00.000Z'),
+      terminated(second, '2026-11-12', '2026-11-11T04:10:00.000Z'),
+    )
+    await later(world, 6)
+    world.clock.now = new Date('2026-11-13T00:10:00.000Z')
+    await requestDueRuns(world.sync)
+    await world.drain()
+    expect(await separated()).toEqual([first, second])
+  })
+
+  test('with a title that waits are not late once HR has moved or withdrawn their day', async () => {
+    await using opened = await openWith(titles)
+    const { world, night, separated } = opened
+    const [first = '', second = ''] = doubted
+    const dated = (day: string, other: string) =>
+      everybody.map((p) =>
+        p.id === first ? { ...p, leavingDate: day } : p.id === second ? { ...p, leavingDate: other } : p,
+      )
+    await night(11, dated('2026-11-20', '2026-11-20'))
+    await approvePart(world, await night(12, wrongOf(dated('2026-11-20', '2026-11-20'), leavers)))
+    for (const day of [13, 19, 21]) await night(day, wrongOf(dated('2026-11-30', ''), leavers))
+    world.clock.now = new Date('2026-11-22T03:00:00.000Z')
+    const late = await lateLeavers(world.sync.store.db, { bounds: new Map([['acme', 4]]), now: world.clock.now })
+    expect({ separated: await separated(), late }).toEqual({ separated: [], late: [] })
+  })
+
+  test('are not counted in a part of events, and its rest is counted right', async () => {
+    await using opened = await open()
+    const { world } = opened
+    await rejectRun(world.sync, { runId: opened.held.id, by: 'ben' })
+    const others = keysOf(everybody.slice(20, 32))
+    world.clock.now = new Date('2026-11-11T05:00:00.000Z')
+    for (const id of [...doubted, ...others])
+      await receive(world, terminated(id, '2026-11-11', '2026-11-11T04:00:00.000Z'))
+    await later(world, 6)
+    const h = await heldRun(world)
+    await approvePart(world, h, [...doubted, ...others.slice(0, 4)])
+    const rest = await world.runOf(h.id)
+    const verdict = (run: Run) =>
+      (run.guards ?? []).filter(({ name }) => name === 'leavers').map(({ ok, actual }) => ({ ok, actual }))
+    expect({ before: verdict(h), after: verdict(rest) }).toEqual({
+      before: [{ ok: false, actual: 12 }],
+      after: [{ ok: false, actual: 8 }],
+    })
+  })
+
+  test('and were only missing wait no longer once HR states a day to come', async () => {
+    await using opened = await openWith({}, false, { future: 'send' })
+    const { world, night } = opened
+    await approvePart(world, await night(11))
+    const dated = everybody
+      .filter(({ id }) => !approved.includes(id))
+      .map((p) => (doubted.includes(p.id) ? { ...p, leavingDate: '2027-06-30' } : p))
+    const next = await night(12, dated)
+    expect(next.heldPart).toBe(null)
+  })
+
+  test('wait for nothing once their deletion is approved', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const [first = ''] = doubted
+    world.clock.now = new Date('2026-11-11T05:00:00.000Z')
+    await receive(world, { type: 'purged', at: '2026-11-11T04:30:00.000Z', employee: { id: first } })
+    await later(world, 6)
+    await approve(world, await heldRun(world))
+    const rows = await world.sync.store.db
+      .selectFrom('unapproved_people')
+      .selectAll()
+      .where('identity_id', '=', first)
+      .execute()
+    expect(rows).toEqual([])
   })
 })
