@@ -109,7 +109,9 @@ ${run.moved && html`<p><strong>${capital(run.moved)}.</strong> After an approval
 <p>${
           run.feed === 'source' && run.mode === 'delta' && run.source !== null
             ? 'This export contains only changes and is not read again: what it states for a later day is dropped too.'
-            : 'A later run reads the source again. If the source has not changed, the same plan is held again.'
+            : run.heldPartOf && run.feed === 'source'
+              ? 'These people wait until the next export states the change again, which is then held again.'
+              : 'A later run reads the source again. If the source has not changed, the same plan is held again.'
         }</p>`,
         fields: decisionReasonField(fields, await connectionOf(context, run)),
         button: 'Reject the plan',

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db, RunSource } from '../schema.ts'
 
 /** The source of the newest accepted plan. */
@@ -88,6 +88,60 @@ export async function recordSourceDecision(
         .where('decided_sources.outcome', '=', 'refused'),
     )
     .execute()
+}
+
+/** In SQL, whether the export of a run waits to be read again, because people of it wait in another held run than this one. */
+function waitsFor(run: string, exceptHeldId: string | null): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select from runs same join runs held on held.id = same.held_part_run_id
+    where same.connection = ${sql.ref(`${run}.connection`)} and same.feed = 'source'
+      and same.source ->> 'version' = ${sql.ref(`${run}.source`)} ->> 'version'
+      and held.state = 'held' and held.id is distinct from ${exceptHeldId}::uuid)`
+}
+
+type HeldDecision = { readonly heldId: string; readonly now: Date }
+
+/**
+ * Records an export as decided whose plan was accepted but for people of a held run, once that run is decided about: nothing of it has to be
+ * read again.
+ */
+export async function recordSourceOfHeld(tx: Db, { heldId, now }: HeldDecision): Promise<void> {
+  await sql`
+    insert into decided_sources (connection, version, source, outcome, decided_at)
+    select connection, source ->> 'version', source, 'accepted', ${now} from runs
+    where held_part_run_id = ${heldId} and feed = 'source' and source is not null and not ${waitsFor('runs', heldId)}
+    on conflict do nothing`.execute(tx)
+}
+
+type NewerSource = { readonly runId: string; readonly now: Date }
+
+/**
+ * Records the last export before that of this accepted run as decided, if its plan was accepted but for people of a held run: the newer export
+ * states of them what HR says now.
+ */
+export async function recordReplacedSource(tx: Db, { runId, now }: NewerSource): Promise<void> {
+  await sql`
+    insert into decided_sources (connection, version, source, outcome, decided_at)
+    select before.connection, before.source ->> 'version', before.source, 'accepted', ${now}
+    from runs newer cross join lateral (
+      select * from runs
+      where connection = newer.connection and feed = 'source' and mode = 'snapshot' and source is not null
+        and source ->> 'version' <> newer.source ->> 'version' and as_of <= newer.as_of and created_at <= newer.created_at
+        and state in ('unchanged', 'delivering', 'finished', 'finished_with_problems')
+      order by created_at desc limit 1) before
+    where newer.id = ${runId} and newer.feed = 'source' and newer.mode = 'snapshot' and newer.source is not null
+      and before.held_part_run_id is not null and not ${waitsFor('before', null)}
+    on conflict do nothing`.execute(tx)
+}
+
+/** The exports that these connections may read again, because people of them wait in a held run. */
+export async function versionsToReadAgain(db: Db, connections: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ version: string }>`
+    select distinct runs.source ->> 'version' as version from runs join runs held on held.id = runs.held_part_run_id
+    where runs.connection = any(${connections}) and runs.feed = 'source' and runs.source is not null and held.state = 'held'`.execute(
+    db,
+  )
+  return new Set(rows.map(({ version }) => version))
 }
 
 /** The decided sources that were not archived yet. */

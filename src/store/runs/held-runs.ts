@@ -7,7 +7,8 @@ import { type FeedName, hasExpired } from './runs.ts'
 
 /**
  * Finds those of these connections that still have to read their source, or that wait for a decision about it. `hasEnded`: the newest run
- * failed or was cancelled before the decision, so the source has to be read again.
+ * failed or was cancelled before the decision, so the source has to be read again. People who wait in a run of their own keep only their
+ * export, which `versionsToReadAgain` names.
  */
 export async function findUndecidedConnections(
   db: Db,
@@ -16,7 +17,7 @@ export async function findUndecidedConnections(
   const { rows } = await sql<{ connection: string; hasEnded: boolean }>`
     select connection, bool_and(state in ('failed', 'cancelled')) as "hasEnded" from runs
     where connection = any(${connections}) and feed = 'source' and (
-      state in ('waiting', 'reading', 'planned', 'held')
+      state in ('waiting', 'reading', 'planned') or state = 'held' and not ${isSplitOff}
       or state in ('failed', 'cancelled')
         and not exists (
           select 1 from runs newer

@@ -6,6 +6,7 @@ import {
   markArchived,
   recordListed,
   sourcesToArchive,
+  versionsToReadAgain,
 } from '../../store/connections/sources.ts'
 import {
   deferEvents,
@@ -195,7 +196,8 @@ async function archiveNow(ctx: SyncContext, connection: SyncConnection): Promise
         ctx.events.sourceNotArchived({ connection: connection.name, source: source.name, reason })
     if (undecided.length > 0 || unread.length > 0) return
   }
-  for (const { source, outcome } of toArchive) {
+  const kept = toArchive.length === 0 ? new Set() : await versionsToReadAgain(db, linked)
+  for (const { source, outcome } of toArchive.filter((one) => !kept.has(one.source.version))) {
     try {
       await connector?.archive?.(source, outcome)
       await markArchived(db, { connection: connection.name, version: source.version, now: ctx.now() })

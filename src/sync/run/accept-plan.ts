@@ -1,7 +1,12 @@
 import type { Verdict } from '../../identity/change.ts'
 import { recordAuditEntry, rollcall } from '../../store/audit/trail.ts'
 import { dropConfirmedLearned } from '../../store/connections/learned-departures.ts'
-import { recordSourceDecision, type SourceOutcome } from '../../store/connections/sources.ts'
+import {
+  recordReplacedSource,
+  recordSourceDecision,
+  recordSourceOfHeld,
+  type SourceOutcome,
+} from '../../store/connections/sources.ts'
 import { dropStated } from '../../store/foreign/people.ts'
 import { dropSolvedProblems, rejectedEvents } from '../../store/history/history.ts'
 import { acknowledgeEvents, refuseEvents } from '../../store/inbox/inbox.ts'
@@ -87,6 +92,8 @@ export async function decideSource(tx: Db, run: Run, { outcome, now }: SourceDec
     // Where people of it wait in a run of their own, it can be read again: nothing else states their change until a newer one does.
     if (source && (run.heldPart === null || source.more))
       await recordSourceDecision(tx, { connection, source, outcome, now })
+    if (source === null) await recordSourceOfHeld(tx, { heldId: runId, now })
+    else if (outcome === 'accepted') await recordReplacedSource(tx, { runId, now })
     if (source?.more) await addWaitingRun(tx, { connection, feed: 'source', trigger: 'file', options: {}, now })
     // Events that only caused the source to be read contain nothing that could be read again.
     await acknowledgeEvents(tx, { runId })
