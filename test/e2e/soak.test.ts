@@ -86,8 +86,9 @@ describe.concurrent.each(sizes(redisDatabase))(
       // The embedded database keeps the files of its tables open, of which vacuuming makes some more.
       expect(after.openFiles).toBeLessThan(before.openFiles * 1.05 + 4)
       expect(after.redisKeys).toBeLessThanOrEqual(before.redisKeys + 10)
-      // History is kept for years, so that each night adds to the store, but not more than the one before.
-      expect(growth(last)).toBeLessThan(growth(second) * 1.5 + 0.1)
+      // History is kept for years, so that each night adds to the store, but not more than the one before. A few nights in which the
+      // embedded database gave room back are no measure for later ones.
+      expect(growth(last)).toBeLessThan(Math.max(growth(second), 0) * 1.5 + 0.1)
       reportTrials(task, {
         subject: `a daemon whose console is in use, ${size.name}`,
         times: `${nights.length} nights in ${minutes} minutes, ${visitor.pages} pages, ${visitor.eventsReceived} live events (seed ${seed})`,
