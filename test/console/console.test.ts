@@ -117,7 +117,7 @@ test('a form that is too large, or is no form, changes nothing and gets a page',
   const path = `/runs/${company.held.id}/rejection`
   const headers = { cookie: 'visitor=ana.approver', accept: 'text/html', 'content-type': 'application/json' }
 
-  const large = await visitor('ana').post(path, { token: 'token of ana', reason: 'x'.repeat(600_000) })
+  const large = await visitor('ana').post(path, { token: 'token of ana', reason: 'x'.repeat(1_200_000) })
   const json = await fetch(company.console.url + path, { method: 'POST', headers, body: '{"token":"token of ana"}' })
 
   expect([large.status, json.status]).toEqual([413, 415])

@@ -65,6 +65,8 @@ export function keepDecisions({ context, tally, pinned, unapproved, onDecided, .
       tally.isCountedBy(tallied.get(identityId) ?? nothingTallied, guards),
     /** Whether a departure of the person is decided that was left out of an approved part. */
     holdsDeparture: unapproved.holdsDeparture,
+    /** Whether values of a person are changed that were left out of an approved part. */
+    holdsValues: unapproved.holdsValues,
     /** The entry in the plan that follows from a decision. */
     planned: (
       entry: RosterEntry | undefined,

@@ -37,7 +37,7 @@ export function startSplitting(decisions: Decisions) {
   return {
     /**
      * Holds these people. Their departures proceed, each with what its own row states, unless one of `failedGuards` that judges departures
-     * counts the person.
+     * counts the person, or the departure was left out of an approved part. Values that were left out do not proceed with a departure.
      */
     split(
       people: readonly SplitPerson[],
@@ -52,8 +52,10 @@ export function startSplitting(decisions: Decisions) {
         const mayNotLeave =
           decisions.holdsDeparture(identityId) ||
           decisions.isCountedBy(identityId, failedGuards.intersection(departureGuards))
-        const departures = entry === undefined || mayNotLeave ? [] : departuresOf(observations)
-        const rest = observations.filter((observation) => !departures.includes(observation))
+        const leaving = entry === undefined || mayNotLeave ? [] : departuresOf(observations)
+        const { departures, rest } = decisions.holdsValues(identityId)
+          ? withoutValues(observations, leaving)
+          : { departures: leaving, rest: observations.filter((observation) => !leaving.includes(observation)) }
         decisions.takeBack([identityId])
         proceeding.push(...decidePart(entry, departures, decisions.tally))
         if (!joins) held.push(...decidePart(entry, rest, heldTally))
@@ -66,5 +68,16 @@ export function startSplitting(decisions: Decisions) {
     heldCounts: heldTally.counts,
     /** How many of the held people each limit counts. */
     heldPeople: heldTally.people,
+  }
+}
+
+/** Takes the departures out of rows whose values are held. */
+function withoutValues(observations: readonly Observation[], leaving: readonly Observation[]) {
+  const employed = { leavingDate: undefined, statesDeparture: false, hasEmploymentCell: false }
+  return {
+    departures: leaving.map((observation) => ({ ...observation, fields: {} })),
+    rest: observations.map((observation) =>
+      leaving.includes(observation) ? { ...observation, ...employed } : observation,
+    ),
   }
 }

@@ -62,6 +62,8 @@ export function watchUnapproved(people: UnapprovedPeople, context: PlanContext) 
     },
     /** Whether the plan makes a departure of the person again that was left out. */
     holdsDeparture: (identityId: string): boolean => held.get(identityId)?.includes('leave') ?? false,
+    /** Whether the plan changes values of the person again that were left out. */
+    holdsValues: (identityId: string): boolean => held.get(identityId)?.includes('update') ?? false,
     /** Whether a departure of the person was left out. */
     mayHaveLeft: (identityId: string): boolean => (people.get(identityId) ?? []).some(({ kind }) => kind === 'leave'),
     add(identityId: string, from: DecidedFrom): void {
@@ -111,8 +113,11 @@ type Made = Pick<DecidedFrom, 'decision' | 'entry'>
 function isMadeAgain(leftOut: UnapprovedChange, { decision, entry }: Made, context: PlanContext): boolean {
   const { change } = decision
   if (change === null || isCarried(change)) return false
-  if (leftOut.kind === 'leave') return departsAgain(leftOut, { decision, entry }, context)
-  return leftOut.kind === 'return' ? returnsAgain({ decision, entry }, context) : change.kind === leftOut.kind
+  const made = { decision, entry }
+  if (leftOut.kind === 'return') return returnsAgain(made, context)
+  if (leftOut.kind !== 'leave') return change.kind === leftOut.kind
+  // Another date may have been to bring back a leaver.
+  return departsAgain(leftOut, made, context) || (change.kind === 'return' && hasLeftBefore(entry, context))
 }
 
 /**
@@ -131,7 +136,11 @@ function departsAgain({ isOfMissing }: UnapprovedChange, { decision, entry }: Ma
 /** Whether a decision brings back a leaver. Under `future: send` another leaving date, which has not come, does so. */
 function returnsAgain({ decision: { change }, entry }: Made, context: PlanContext): boolean {
   if (change?.kind === 'return') return true
-  return change?.kind === 'correct' && isLeaver(storedEmployment(entry), context.today) && !hasLeftBy(change, context)
+  return change?.kind === 'correct' && hasLeftBefore(entry, context) && !hasLeftBy(change, context)
+}
+
+function hasLeftBefore(entry: RosterEntry | undefined, { today }: PlanContext): boolean {
+  return isLeaver(storedEmployment(entry), today)
 }
 
 function hasLeftBy({ record, inferred }: Exclude<Change, { kind: 'retract' }>, { today }: PlanContext): boolean {

@@ -108,7 +108,8 @@ async function keepEmployment(tx: Db, { id, runId, connection }: MovedInput): Pr
   await sql`
     insert into plan_entries (run_id, identity_id, desired, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_departure,
       is_by_operator, as_of, employment_as_of, export_is_silent, field_times, absences, group_value)
-    select ${runId}, entry.identity_id, roster.desired, entry.inferred, entry.deferred_to, entry.cleared_date, entry.deferred_zone,
+    select ${runId}, entry.identity_id,
+      roster.desired || jsonb_build_object('separatedAt', coalesce(entry.desired -> 'separatedAt', 'null')), entry.inferred, entry.deferred_to, entry.cleared_date, entry.deferred_zone,
       entry.due_at, entry.held_departure, entry.is_by_operator, roster.as_of,
       greatest(roster.employment_as_of, entry.employment_as_of), true, roster.field_times, entry.absences, roster.group_value
     from changes join plan_entries entry on entry.run_id = changes.run_id and entry.identity_id = changes.identity_id

@@ -542,8 +542,8 @@ const whereKnown = sql`
 /**
  * Marks held plans as outdated whose differences start from other facts than before. An accepted export affects every held plan; other
  * plans affect those with the same people, and a held plan of an export also if they bring older facts about people that it only lists. A
- * leaving date whose day has come, the parts of the held plan itself, and the plan of which it was split off, do not count. Held retractions
- * are never outdated.
+ * leaving date whose day has come, the parts of the held plan itself, and the export or roster plan of which it was split off, do not count.
+ * Held retractions are never outdated.
  */
 async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection): Promise<void> {
   await sql`
@@ -571,7 +571,7 @@ async function markOutdatedPlans(tx: Db, { runId, connection }: RunOfConnection)
       ) overtaken
       where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
         and held.passed_part_run_id is distinct from ours.id and ours.part_of_run_id is distinct from held.id
-        and ours.held_part_run_id is distinct from held.id
+        and (ours.feed = 'webhook' or ours.held_part_run_id is distinct from held.id)
       group by held.id
     )
     update runs set outdated_reason = case people when 1 then 'facts about 1 person of it were' else 'facts about ' || people || ' of its people were' end
@@ -632,5 +632,7 @@ async function storeAcknowledged(tx: Db, { runId, connection, isFirst }: Acknowl
     delete from acknowledged using plan_entries entry, roster
     where entry.run_id = ${runId} and acknowledged.connection = ${connection} and acknowledged.identity_id = entry.identity_id
       and roster.connection = ${connection} and roster.identity_id = entry.identity_id and roster.retracted_at is null
-      and not ${toSend}`.execute(tx)
+      and not ${toSend} and not exists (
+        select from runs ours join changes held on held.run_id = ours.held_part_run_id
+        where ours.id = ${runId} and held.identity_id = entry.identity_id)`.execute(tx)
 }

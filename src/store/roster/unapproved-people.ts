@@ -32,7 +32,9 @@ export async function recordUnapproved(tx: Db, { runId, onlyLeavers = false, now
   const hasExports = sql`exists (
     select from runs known where known.connection = runs.connection and known.feed = 'source' and known.mode = 'snapshot'
       and known.created_at > ${now}::timestamptz - interval '7 days')`
-  const ofKind = onlyLeavers ? leaves : sql`changes.kind <> 'retract' and (${leaves} or ${hasExports})`
+  const ofKind = onlyLeavers
+    ? leaves
+    : sql`changes.kind <> 'retract' and (${leaves} or runs.feed = 'source' and runs.mode = 'snapshot' or ${hasExports})`
   await sql`
     insert into unapproved_people (connection, identity_id, kind, is_of_missing, deferred_to, run_id, as_of, since)
     select runs.connection, changes.identity_id, ${waitingKind}, ${isOfMissing}, roster.deferred_to, runs.id,
@@ -78,11 +80,12 @@ export function isHeldAgain(runId: string): RawBuilder<boolean> {
     select from unapproved_people waiting where waiting.held_by = ${runId} and waiting.identity_id = changes.identity_id)`
 }
 
-/** In SQL, whether a row of `changes` is of a kind that was left out of an earlier part. */
-export function wasLeftOut(connection: string): RawBuilder<boolean> {
+/** In SQL, whether a row of `changes` is of a kind that was left out of a part before a time (ISO instant). */
+export function wasLeftOut(connection: string, before: string): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select from unapproved_people waiting
-    where waiting.connection = ${connection} and waiting.identity_id = changes.identity_id and ${isOfKind})`
+    where waiting.connection = ${connection} and waiting.identity_id = changes.identity_id and ${isOfKind}
+      and waiting.since < ${before})`
 }
 
 /** Records that the changes of a run are now held by another one. */

@@ -59,7 +59,7 @@ async function waitsForLeftOut(db: Db, { id: runId, feed, mode, guards, options 
   if (named === null) return false
   const leftOut = await leftOutOf(db, runId)
   const { actual } = guards?.find(({ name }) => name === 'leftUnapproved') ?? { actual: 0 }
-  return leftOut.size === actual && named.isSubsetOf(leftOut)
+  return actual > 0 && leftOut.size === actual && named.isSubsetOf(leftOut)
 }
 
 type CoverQuery = { readonly approval: EarlierApproval; readonly run: Run }

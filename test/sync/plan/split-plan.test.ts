@@ -170,7 +170,7 @@ describe.each(databases)('on $name', ({ createDatabase }) => {
     expect((await person('E0001'))?.separatedAt).toBeNull()
   })
 
-  test('too many e-mail changes wait, but departures and other changes proceed', { tags: ['full'] }, async () => {
+  test('too many e-mail changes wait, but departures and other changes proceed', async () => {
     await using opened = await open({ guards: twoEmails })
     const { world, person } = opened
     const moved = ['E0001', 'E0002', 'E0003'].map((id) => readdressed(id))
