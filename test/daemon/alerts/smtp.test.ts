@@ -147,7 +147,7 @@ describe('a mail server', () => {
 
     const unsent = await send(server.port, { to: two })
 
-    expect(unsent).toEqual({ failure: `127.0.0.1:${server.port} ${expected}`, isTakenByOthers: true })
+    expect(unsent).toEqual({ failure: `127.0.0.1:${server.port} ${expected}`, isPartlyDelivered: true })
     expect(server.received).toMatchObject([{ to: [two[0]] }])
   })
 })
