@@ -110,6 +110,7 @@ export const controlExamples: { readonly [name in keyof typeof control | keyof t
     bodies: { 'A new name for a column': { digest, fields: { email: 'Work mail' } } },
   },
   previewConnectionSettings: { params: ofConnection, bodies: { 'Another hour': { digest, sections: anotherHour } } },
+  previewStoredSettings: { params: ofConnection, bodies: { 'The change that waits': { change: 'waiting' } } },
   changeConnectionSettings: { params: ofConnection, bodies: { 'Another hour': { digest, sections: anotherHour } } },
   undoConnectionSettings: { params: ofConnection, bodies: { 'Put it back': { digest } } },
   approveConnectionSettings: { params: ofConnection, bodies: { 'As the second admin': { id: change } } },
