@@ -43,8 +43,8 @@ export const commandsWithConfig = [
   'webhook',
 ] as const
 
-/** The other commands that texts name. */
-const commandsWithoutConfig = ['demo', 'init', 'platform'] as const
+/** The commands that do not take --config. */
+const commandsWithoutConfig = ['completion', 'demo', 'init', 'platform', 'recipes'] as const
 const plainWord = /^[\w./@%+=:,-]+$/
 const namedWithConfig = new RegExp(
   String.raw`(?<![\w/.-])rollcall (?=(?:${commandsWithConfig.join('|')})(?![\w-]))`,

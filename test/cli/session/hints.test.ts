@@ -30,6 +30,17 @@ test.each([
   expect(pasteable(text, { config: 'b.yaml', env: {} })).toBe(text)
 })
 
+test('a hint that names a command is ready to paste, whichever command it is', () => {
+  const program = createProgram(() => {})
+  const commands = program.createHelp().visibleCommands(program)
+  const names = commands.map((command) => command.name()).filter((name) => name !== 'help')
+  const env = { ROLLCALL_SELF: 'bin/rollcall', PATH: '/usr/bin' }
+
+  const hints = names.map((name) => pasteable(`rollcall ${name}`, { env }))
+
+  expect(hints).toEqual(names.map((name) => `bin/rollcall ${name}`))
+})
+
 test('a hint can name every command that takes a configuration', () => {
   const commands = createProgram(() => {}).commands.filter((command) =>
     [command, ...command.commands].some(({ options }) => options.some(({ long }) => long === '--config')),
