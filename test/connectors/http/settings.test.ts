@@ -38,10 +38,11 @@ describe('the settings of an HTTP source', () => {
     ['no mode', { mode: undefined }, 'mode', ''],
     ['two ways to log in', { bearer: 'a', apiKey: { header: 'x-key', value: 'b' } }, 'bearer', 'name one of'],
     ['an empty secret', { bearer: '' }, 'bearer', 'is empty'],
-    ['a header of ours', { headers: { Authorization: 'x' } }, 'headers', 'is set by Rollcall'],
+    ['a header of credentials', { headers: { Authorization: 'x' } }, 'headers', 'for credentials use bearer'],
+    ['a conditional request', { headers: { 'If-None-Match': '"1"' } }, 'headers', 'header cannot be configured'],
     ['a header that is none', { headers: { 'a b': 'x' } }, 'headers', 'expected the name of a header'],
     ['a header with a line end', { headers: { a: 'x\r\nb: y' } }, 'headers', 'expected printable ASCII'],
-    ['a key in a header of ours', { apiKey: { header: 'Host', value: 'x' } }, 'apiKey', 'cannot carry a key'],
+    ['a key in a reserved header', { apiKey: { header: 'Host', value: 'x' } }, 'apiKey', 'cannot carry a key'],
     ['a colon in the user name', { basic: { username: 'a:b', password: 'x' } }, 'basic', 'holds no colon'],
     ['a token without a place', { nextParameter: 'cursor' }, 'next', 'say where the token stands'],
     [

@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { secretReference } from '../../file/source-settings.ts'
 
-/** Headers that the connection, the credentials or this connector set. */
-const ownHeaders = new Set([
+/**
+ * Headers that must not be configured: HTTP or this connector sets them, they carry credentials, or they would change whether and which part of
+ * the response is sent.
+ */
+const reservedHeaders = new Set([
   ...['accept-encoding', 'authorization', 'connection', 'content-length', 'content-type', 'cookie', 'expect', 'host'],
   ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since', 'keep-alive', 'range', 'te'],
   ...['proxy-authorization', 'proxy-connection', 'trailer', 'transfer-encoding', 'upgrade'],
@@ -18,15 +21,17 @@ export const HeaderValue = z.string().regex(/^[\x20-\x7e]{0,1000}$/, { error: 'e
 
 /** The name of a header that carries a key or token. */
 export const KeyHeaderName = HeaderName.refine(
-  (name) => !ownHeaders.has(name.toLowerCase()) || /^(authorization|cookie)$/i.test(name),
+  (name) => !reservedHeaders.has(name.toLowerCase()) || /^(authorization|cookie)$/i.test(name),
   { error: 'this header cannot carry a key' },
 )
 
 /** Further headers of every request. */
 export const Headers = z
   .record(
-    HeaderName.refine((name) => !ownHeaders.has(name.toLowerCase()), {
-      error: 'this header is set by Rollcall, or holds the credentials: use bearer, basic, apiKey, oauth2 or login',
+    HeaderName.refine((name) => !reservedHeaders.has(name.toLowerCase()), {
+      error:
+        'this header cannot be configured: it would change how Rollcall connects, signs in or reads the response; ' +
+        'for credentials use bearer, basic, apiKey, oauth2 or login',
     }),
     HeaderValue,
   )
