@@ -19,7 +19,7 @@ export type StatementOptions = CommonOptions & {
   readonly showValues?: boolean
 }
 
-/** Shows where everybody was after the last accepted run, or on a day. Exits with 70 if the statement does not add up, or a later run has none. */
+/** Shows the newest population statement, or that of a day. Exits with 70 if it does not add up, or no statement could be made after a later run. */
 export async function statement(options: StatementOptions): Promise<number> {
   const { at, format } = options
   return await withSession(options, { isReadOnly: true }, async ({ config, control, output }) => {

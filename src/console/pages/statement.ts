@@ -61,7 +61,7 @@ async function findStatement({ control }: PageContext, { connection, at }: State
 function leadOf({ madeAt, unstatedRunId }: Statement, at: string): Html {
   const time = html`As of ${formatInstant(madeAt)}`
   if (unstatedRunId !== undefined) return html`${time}. A later run has no statement.`
-  return at === '' ? html`${time}, after the last accepted run.` : html`${time}, the last statement on or before ${at}.`
+  return at === '' ? html`${time}, the newest statement.` : html`${time}, the last statement on or before ${at}.`
 }
 
 type StatementContext = { readonly context: PageContext; readonly fields: Fields; readonly page: string }
@@ -95,7 +95,7 @@ async function noStatementCard(
   return card({
     title: at === '' ? 'There is no statement yet' : `There is no statement on or before ${at}`,
     id: 'result',
-    content: html`<p>A statement accounts for everybody whom HR states or the platform has, so that an auditor can see that nobody was lost. One is made after each run whose plan was accepted.</p>
+    content: html`<p>A statement accounts for everybody whom HR states or the platform has, so that an auditor can see that nobody was lost. One is made after each accepted export, and at most once an hour after other runs.</p>
 <p>${at !== '' && hasRun ? html`<a href="${page}">View the newest statement</a>.` : next}</p>`,
   })
 }

@@ -53,7 +53,7 @@ async function requireStatement(
   const timeText = at === undefined ? '' : ` of ${at} or earlier`
   throw new Failure(
     'not_found',
-    `"${connection}" has no population statement${timeText}: one is made after each accepted run`,
+    `"${connection}" has no population statement${timeText}: one is made after each accepted export, and at most once an hour after other runs`,
   )
 }
 

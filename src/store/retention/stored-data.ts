@@ -81,8 +81,7 @@ export const storedData: Readonly<Record<string, readonly StoredData[]>> = {
   statements: [
     {
       holds: 'keys',
-      description:
-        'the population statement after each accepted run: counts, and keys of people who are unaccounted for',
+      description: 'the population statements: counts, and keys of people who are unaccounted for',
       removedWhen: history,
       columns: splitNames('id connection run_id made_at adds_up content people_digest'),
     },

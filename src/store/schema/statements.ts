@@ -5,7 +5,7 @@ import type { Json } from './columns.ts'
 /** Counts of rows, by name. */
 type Counts = Readonly<Record<string, number>>
 
-/** What exports held, and where everybody was after each accepted run. */
+/** What exports held, and where everybody was when a population statement was made. */
 export type StatementTables = {
   intakes: {
     run_id: string

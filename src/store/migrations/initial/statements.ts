@@ -1,4 +1,4 @@
-/** What exports held, and where everybody was after each accepted run. */
+/** What exports held, and where everybody was when a population statement was made. */
 export const statementTables = `
 -- What the export of a run held, counted where the connector delivers it, and how the plan treats its rows. The keys stay until the plan is
 -- accepted or dropped; null: they are those of the accepted export.
