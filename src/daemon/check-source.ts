@@ -176,7 +176,7 @@ async function previewSource(
   { now, signal }: SourceCheckOptions,
 ): Promise<SourcePreview> {
   const feed = connection.feeds.source
-  if (!feed) throw new Error('the connection has a source')
+  if (!feed) throw new Error('the connection has no source')
   const unknownFacts: StoredFacts = { classified: [], hasPeople: stored instanceof Failure, nextPlan: null }
   const facts = stored instanceof Failure ? unknownFacts : (stored.get(connection.name) ?? unknownFacts)
   const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set(), isNewest: true })

@@ -28,7 +28,7 @@ export function planHasher(): PlanHasher {
   return {
     add(change) {
       if (previous !== null && compareKeys(previous, change.identityId) >= 0) {
-        throw new Error('a plan is hashed in the order of its keys, each person once')
+        throw new Error('the keys of the plan are out of order, or one is repeated')
       }
       previous = change.identityId
       sha256.update(changeDigest(change))

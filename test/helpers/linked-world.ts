@@ -36,7 +36,7 @@ export async function openLinked(
   const count = { opened: 0, closed: 0 }
   const world = opening.use(await openWorld({ client }))
   const source = world.connection.feeds.source
-  if (!source) throw new Error('the world has a source')
+  if (!source) throw new Error('the world has no source')
   const connectorOf = (reader: keyof Pauses): Connector => ({
     open: async (options: OpenOptions) => {
       count.opened += 1

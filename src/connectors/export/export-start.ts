@@ -39,7 +39,7 @@ export function exportStart(head: Head, { records, ignoredStatements, recordsHel
   const content = readJson(isWhole ? bytes : closedJson(bytes, name), { name, sizeHelp: smallerFile })
   const path = findList(content, { label: name, chosen: records, help: recordsHelp })
   const people = pointer(content, path)
-  if (!isRecords(people)) throw new Error('the list was found')
+  if (!isRecords(people)) throw new Error('the list that was found holds no records')
   const given = requireSettings(GivenStatements.safeParse({ ignoredStatements: ignoredStatements?.split(/\s*,\s*/) }))
   const settings = {
     format: 'json',

@@ -48,7 +48,7 @@ export async function previewObject(
       findDecided: async () => new Set(),
       signal,
     })
-    if (chosen === null) throw new Error('the newest export is always chosen')
+    if (chosen === null) throw new Error('no export was chosen')
     const { file } = chosen
     const bytes = await readStart(store, file, headBytes)
     const head = await readHeadFromBytes(bytes, { name: file.name, isWhole: bytes.length === file.bytes, signal })

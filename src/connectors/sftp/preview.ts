@@ -35,7 +35,7 @@ export async function previewSftp(named: NamedSource, options: DiscoveryOptions)
   const path = await exportPath(session, source.path)
   const folder = folderOf(session, { ...source, path })
   const chosen = await chooseRemoteExport(folder, source, { findDecided: async () => new Set(), signal })
-  if (chosen === null) throw new Error('the newest export is always chosen')
+  if (chosen === null) throw new Error('no export was chosen')
   const { file } = chosen
   const bytes = await readStart(session, file.path, headBytes)
   const head = await readHeadFromBytes(bytes, { name: file.name, isWhole: bytes.length === file.bytes, signal })

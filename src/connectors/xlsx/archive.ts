@@ -61,7 +61,7 @@ async function openZip(source: ArchiveBytes, opening: AsyncDisposableStack): Pro
   const handle = 'file' in source ? opening.use(await openWithoutWaiting(source.file.path)) : null
   try {
     if ('bytes' in source) return await fromBufferPromise(source.bytes, { lazyEntries: true })
-    if (handle === null) throw new Error('the file is open')
+    if (handle === null) throw new Error('the file is not open')
     return await fromFdPromise(handle.fd, { autoClose: false, lazyEntries: true })
   } catch (error) {
     throw toFailure(error, source.name)

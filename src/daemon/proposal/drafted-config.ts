@@ -16,7 +16,7 @@ export async function draftedConfig(
   try {
     const next = await configOfText({ file: config.file, text, changedMs: 0 }, env, { secrets: 'when needed' })
     const connection = next.connections.get(name)
-    if (connection === undefined) throw new Error('the connection is in the configuration')
+    if (connection === undefined) throw new Error('the drafted configuration lacks its connection')
     return { next, connection }
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'config_invalid') throw error

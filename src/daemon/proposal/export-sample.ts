@@ -101,7 +101,7 @@ async function readingOf(
   signal: AbortSignal,
 ): Promise<Reading> {
   const settings = source?.settings
-  if (settings === undefined || !readsFolder(settings)) throw new Error('the source is a folder')
+  if (settings === undefined || !readsFolder(settings)) throw new Error('the source is no folder')
   const { end, ...opened } = await openExport(file, settings, { signal, secret: () => null })
   const { mode } = settings
   return { mode, asOf: at.toISOString(), source: { name, bytes: file.bytes, version: file.version, ...end }, ...opened }

@@ -133,7 +133,8 @@ async function readList(parts: VisitParts, request: ListToRead): Promise<Kept> {
     }),
   )
   const { next, connection } = await draftedConfig({ config, text, name }, env)
-  if (!connection.source || !('url' in connection.source.settings)) throw new Error('the connection reads a list')
+  if (!connection.source || !('url' in connection.source.settings))
+    throw new Error('the connection reads no list from an address')
   const url = new URL(String(connection.source.settings.url))
   const given = new Map([...secrets].map(([path, { secret }]) => [path, secret]))
   const { preview, end } = await planList({ next, connection, secrets: given }, parts)

@@ -37,7 +37,7 @@ export async function planList(
 ): Promise<PlannedList> {
   const target = toSync(drafted.next, withSecrets(drafted))
   const { source } = target.feeds
-  if (!source) throw new Error('the connection has a source')
+  if (!source) throw new Error('the connection has no source')
   const kept = maxOfKind === undefined ? { maxChanges: maxChangesShown } : { maxChanges: Infinity, maxOfKind }
   const work = async (either: AbortSignal): Promise<PlannedList> => {
     const findDecided = async () => new Set<string>()

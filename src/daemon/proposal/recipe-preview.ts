@@ -38,7 +38,7 @@ export async function previewList(
   { now, signal, onWait }: PreviewOptions,
 ): Promise<ListPreview> {
   const feed = connection.feeds.source
-  if (!feed) throw new Error('the connection has a source')
+  if (!feed) throw new Error('the connection has no source')
   const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set(), onWait })
   const people: ListedPerson[] = []
   const summary = await summarizeReading(opened, feed, {

@@ -316,7 +316,7 @@ async function delimiterOf(
     )
   const [best, ...others] = splits.toSorted((a, b) => b.share * b.width - a.share * a.width)
   const rival = others.find((other) => best !== undefined && other.share > 0.9 && other.width * 2 > best.width)
-  if (best === undefined) throw new Error('there is a split')
+  if (best === undefined) throw new Error('no delimiter splits the lines')
   if (rival !== undefined)
     throw refusal(
       `${name}: both ${best.delimiter} (${best.width} columns) and ${rival.delimiter} (${rival.width} columns) split its lines alike`,

@@ -36,7 +36,7 @@ type ProvedPages = { readonly url: string; readonly pages: Pages; readonly secon
 export async function discoverList(answer: Omit<ListPage, 'records'>, input: DiscoveryInput): Promise<DiscoveredList> {
   const path = findList(answer.content, { label: answer.label, chosen: input.records, help: input.recordsHelp })
   const records = pointer(answer.content, path)
-  if (!isRecords(records)) throw new Error('the list was found')
+  if (!isRecords(records)) throw new Error('the list that was found holds no records')
   const page = { ...answer, records }
   const failed = new Set<string>()
   const proved = await provedPages(page, path, { ...input, onFailure: (tried) => failed.add(wordsFor(tried)) })
