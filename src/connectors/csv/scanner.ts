@@ -62,7 +62,8 @@ export class RecordScanner {
 
   /**
    * Calls `onRecord` for each record that the chunk completes, except in ranges that `skipRange` returns at the beginning of a record.
-   * Returns false if readers of CSV may disagree about the text: no record of it may then be separated.
+   * Returns false if readers of CSV may disagree about the text, or a record is longer than 1 MiB, also after calls of `onRecord`: the caller then
+   * discards the records of this chunk and parses `text` whole.
    */
   scan(
     chunk: Buffer,

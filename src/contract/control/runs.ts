@@ -29,10 +29,10 @@ const changesQuery = z.object({
 /** Which changes of a run are listed, and in which order. */
 export type ChangesQuery = z.infer<typeof changesQuery>
 
-const OfConnection = z
+const ExpectedConnection = z
   .string()
   .optional()
-  .describe('The connection that the person takes the run to be of. Another one is refused.')
+  .describe('The connection that the caller expects. Refused with 409 if the run belongs to another.')
 
 /** How people list, start and decide about runs. */
 export const runOperations = operations({
@@ -44,7 +44,7 @@ export const runOperations = operations({
     query: z.object({
       connection: z.string().optional(),
       state: z.array(RunState).min(1).optional().describe('In one of these states.'),
-      trigger: z.array(Run.shape.trigger).min(1).optional().describe('That one of these made happen.'),
+      trigger: z.array(Run.shape.trigger).min(1).optional().describe('Started by one of these triggers.'),
       after: After,
       limit: Limit.default(50),
     }),
@@ -168,7 +168,7 @@ export const runOperations = operations({
       part: PartSelection.optional(),
       by: By,
       reason: Because,
-      connection: OfConnection,
+      connection: ExpectedConnection,
     }),
     success: { 200: Run },
     errors: [400, 401, 403, 404, 409, 500, 503],
@@ -179,7 +179,7 @@ export const runOperations = operations({
     permission: 'approver',
     summary: 'Reject the plan of a held run.',
     params: ofRun,
-    body: z.strictObject({ by: By, reason: Because, connection: OfConnection }),
+    body: z.strictObject({ by: By, reason: Because, connection: ExpectedConnection }),
     success: { 200: Run },
     errors: [400, 401, 403, 404, 409, 500, 503],
   },

@@ -53,7 +53,9 @@ export const settingsOperations = operations({
     success: {
       200: z.object({
         file: z.string(),
-        readAt: z.string().describe('When the file was last changed before the daemon read it: its modification time.'),
+        readAt: z
+          .string()
+          .describe('The change time (ctime) of the file when the daemon read it; chmod and rename move it too.'),
         data: z.array(Setting),
       }),
     },

@@ -12,12 +12,15 @@ type AccessRecord = {
 }
 
 const minuteMs = 60_000
-/** Maximum number of accesses remembered for each store. With more in a minute, some are recorded twice. */
+/** Maximum number of accesses remembered for each store. Then all are forgotten, and some may be recorded again within their minute. */
 const maxRemembered = 10_000
 /** When each access was recorded last. */
 const recordedAt = new WeakMap<Db, Map<string, number>>()
 
-/** Records an access in the audit log, the same one of the same caller at most once a minute in each process. */
+/**
+ * Records an access in the audit trail, the same one of the same caller once a minute in each process. Equal accesses at the same time may each be
+ * recorded.
+ */
 export async function recordAccess(
   db: Db,
   { name, role, principal }: Caller,

@@ -19,7 +19,7 @@ import type { WeeklyMails } from './weekly-settings.ts'
 export type Config = {
   /** The file it came from. */
   readonly file: string
-  /** The change time of the file when it was read. */
+  /** The change time (ctime) of the file when it was read. */
   readonly changedMs: number
   /** The digest of the file's text. */
   readonly digest: string

@@ -5,7 +5,7 @@ import type { Handlers } from '../../http/server/mount.ts'
 /** What a daemon reports about its configuration. */
 export type ConfigurationReport = {
   readonly file: string
-  /** When the file was changed last, as it was read. */
+  /** The change time (ctime) of the file when it was read. */
   readonly changedMs: number
   readonly settings: readonly Setting[]
   /** Tests everything that a run needs, with the store that is open. */
@@ -42,7 +42,7 @@ export const settingsHandlers: Handlers<typeof settingsOperations, SettingsConte
       if (!late.aborted) throw error
     }
     if (late.aborted) {
-      const message = `not everything could be tested within ${checkWithinMs / 1000} s: "rollcall check" takes its time`
+      const message = `not everything could be tested within ${checkWithinMs / 1000} s: run "rollcall check", which has no time limit`
       data.push({ name: 'time', message, code: null, level: 'warning' })
     }
     return { status: 200, body: { ok: data.every(({ level }) => level !== 'failed'), data } }

@@ -35,7 +35,7 @@ export function windowAt(blackouts: readonly Blackout[], atMs: number): Window |
   return null
 }
 
-/** The windows that began on this day or on the one before. */
+/** The one window of a dated blackout; of a daily one, those that begin on this day or the day before. */
 function windowsAround({ from, to, timeZone, days }: Blackout, atMs: number): Window[] {
   if (from.includes('T')) {
     const [begins, ends] = [from, to].map((text) => Temporal.PlainDateTime.from(text))
@@ -51,7 +51,7 @@ function windowsAround({ from, to, timeZone, days }: Blackout, atMs: number): Wi
   })
 }
 
-// Where the clock skips or repeats an hour, the window becomes longer, never shorter.
+// If an end falls into a skipped or repeated hour, the earlier start and the later end apply.
 function windowOf(from: Temporal.PlainDateTime, to: Temporal.PlainDateTime, timeZone: string): Window {
   return {
     from: from.toZonedDateTime(timeZone, { disambiguation: 'earlier' }).epochMilliseconds,

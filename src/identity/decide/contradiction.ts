@@ -7,13 +7,13 @@ import { maxKnownFaults } from './faults.ts'
 /** How many days HR has to change the status of a leaver: a weekend and a day. */
 const daysForStatus = 3
 
-/** A row whose status says "employed" although its leaving date has come and decides. */
+/** A row whose status says "employed" more than three days after the leaving date by which the person is separated. */
 export type Contradiction = { readonly line: number; readonly leavingDate: string }
 
 /** The people with a contradiction in the row that applies. */
 export type Contradictions = ReturnType<typeof collectContradictions>
 
-/** Collects people whose row that applies says "employed" while their leaving date has come. */
+/** Collects the people with a contradiction in the row that applies to them. */
 export function collectContradictions(context: PlanContext) {
   const byPerson = new Map<string, Contradiction>()
   return {
@@ -28,7 +28,10 @@ export function collectContradictions(context: PlanContext) {
   }
 }
 
-/** How a row contradicts itself, given the record that follows from it. Null: it does not, or a later start explains both facts. */
+/**
+ * How a row contradicts itself, given the record that follows from it. Null: it does not, the leaving date is too recent, the person is retracted,
+ * or a later start explains both facts.
+ */
 function contradictionIn(
   observation: Observation,
   { desired, retracted }: Pick<RosterEntry, 'desired' | 'retracted'>,

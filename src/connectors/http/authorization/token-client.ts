@@ -48,13 +48,13 @@ export async function exchangeToken(
 ): Promise<TokenAnswer> {
   const { url } = request
   const label = addressLabel(options.context, { at, url })
-  // Headers of the configuration may be secrets of the host of the list.
-  const isSameHost = url.origin === new URL(source.url).origin
+  // Headers of the configuration may be secrets of the server of the list.
+  const isSameOrigin = url.origin === new URL(source.url).origin
   const answerWaitMs = mustBeAnswered ? waitForAnswerMs(source) : 0
   const settings = {
     ...source,
     url: url.href,
-    headers: isSameHost ? source.headers : {},
+    headers: isSameOrigin ? source.headers : {},
     maxBytes: maxAnswerBytes,
     firstByteTimeoutMs: undefined,
     requestsPerMinute: undefined,

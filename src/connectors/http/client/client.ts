@@ -23,8 +23,8 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308])
 const maxUnusedBytes = 16 * 1024
 
 /**
- * A response with status 200 whose body is still to be read, or with another status that the request accepts and an empty body. `url` is
- * its address after all redirects.
+ * A response with status 200 whose body is still to be read, or with another status that the request accepts and an empty body. If the request
+ * has `readsFailures`: a response with any status, whose body is still to be read. `url` is its address after all redirects.
  */
 export type HttpResponse = {
   readonly url: URL
@@ -33,9 +33,12 @@ export type HttpResponse = {
   readonly body: AsyncIterable<Buffer>
 }
 
-/** Fetches addresses of one host. Disposing closes its connections. */
+/** Fetches addresses of one origin: scheme, host and port. Disposing closes its connections. */
 export type HttpClient = AsyncDisposable & {
-  /** Follows redirects on the same host. Throws a failure for every status but 200 and those that the request accepts. */
+  /**
+   * Follows redirects on the same origin. Throws a failure for every status but 200 and those that the request accepts. With `readsFailures`,
+   * returns every response, redirects too.
+   */
   readonly fetch: (request: HttpRequest) => Promise<HttpResponse>
   /**
    * Like `fetch`, and reads the response. If the connection breaks within the body, the request is sent again, so `read` may be called
@@ -70,7 +73,8 @@ export async function openHttpClient(source: ClientSettings, options: HttpClient
   const help = options.sizeHelp ?? 'check the address, or raise maxBytes'
   const budget: ByteBudget = { remainingBytes: source.maxBytes, maxBytes: source.maxBytes, help }
   const fetch = (request: HttpRequest) => followRedirects({ sender, home, budget }, request)
-  // The agent alone would let requests wait that no rate limit can stop any more, with credentials that end meanwhile.
+  // Without the gate, requests would queue in the agent after they passed the rate limit and took credentials: a later pause could not stop
+  // them, and the credentials could expire.
   const gate = openGate(maxConnections)
   return {
     fetch,

@@ -29,7 +29,9 @@ export const HttpSettings = z.strictObject({
   type: z.literal('http'),
   url: z
     .url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
-    .describe('The URL that is fetched. Redirects and further pages are followed only on the same host and port.'),
+    .describe(
+      'The URL that is fetched. Redirects and further pages are followed only to the same scheme, host and port.',
+    ),
   method: z.enum(['GET', 'POST']).default('GET').describe('The method of every request of the list.'),
   body: z
     .record(z.string(), z.json())
