@@ -1,5 +1,5 @@
 import type { Observation, RosterEntry } from '../record.ts'
-import { decideInOrder } from './decide.ts'
+import { decideInOrder, type PlanContext, unknownPerson } from './decide.ts'
 import type { Decisions } from './decisions.ts'
 import type { PlannedPerson } from './planned.ts'
 import type { PersonObservations } from './row-book.ts'
@@ -54,7 +54,7 @@ export function startSplitting(decisions: Decisions) {
           decisions.isCountedBy(identityId, failedGuards.intersection(departureGuards))
         const leaving = entry === undefined || mayNotLeave ? [] : departuresOf(observations)
         const { departures, rest } = decisions.holdsValues(identityId)
-          ? withoutValues(observations, leaving)
+          ? withoutValues(entry, { observations, leaving }, decisions.context)
           : { departures: leaving, rest: observations.filter((observation) => !leaving.includes(observation)) }
         decisions.takeBack([identityId])
         proceeding.push(...decidePart(entry, departures, decisions.tally))
@@ -71,13 +71,27 @@ export function startSplitting(decisions: Decisions) {
   }
 }
 
-/** Takes the departures out of rows whose values are held. */
-function withoutValues(observations: readonly Observation[], leaving: readonly Observation[]) {
+type Leaving = { readonly observations: readonly Observation[]; readonly leaving: readonly Observation[] }
+
+/**
+ * Takes the departures out of rows whose values are held. A start may clear the leaving date of its row: departures that are others without
+ * their values wait with them.
+ */
+function withoutValues(entry: RosterEntry | undefined, { observations, leaving }: Leaving, context: PlanContext) {
+  const departures = leaving.map((observation) => ({ ...observation, fields: {} }))
+  if (employmentAfter(entry, departures, context) !== employmentAfter(entry, leaving, context))
+    return { departures: [], rest: observations }
   const employed = { leavingDate: undefined, statesDeparture: false, hasEmploymentCell: false }
-  return {
-    departures: leaving.map((observation) => ({ ...observation, fields: {} })),
-    rest: observations.map((observation) =>
-      leaving.includes(observation) ? { ...observation, ...employed } : observation,
-    ),
-  }
+  const rest = observations.flatMap((observation) => {
+    if (!leaving.includes(observation)) return [observation]
+    return Object.keys(observation.fields).length > 0 ? [{ ...observation, ...employed }] : []
+  })
+  return { departures, rest }
+}
+
+/** What follows of a person's employment from rows, for a comparison. */
+function employmentAfter(entry: RosterEntry | undefined, rows: readonly Observation[], context: PlanContext): string {
+  const after = rows.length === 0 ? undefined : decideInOrder(entry, rows, context).entry
+  const { desired, inferred, deferredTo, clearedDate, heldDeparture } = after ?? entry ?? unknownPerson('', context)
+  return JSON.stringify([desired?.separatedAt ?? null, inferred, deferredTo, clearedDate, heldDeparture])
 }

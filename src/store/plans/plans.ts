@@ -632,7 +632,7 @@ async function storeAcknowledged(tx: Db, { runId, connection, isFirst }: Acknowl
     delete from acknowledged using plan_entries entry, roster
     where entry.run_id = ${runId} and acknowledged.connection = ${connection} and acknowledged.identity_id = entry.identity_id
       and roster.connection = ${connection} and roster.identity_id = entry.identity_id and roster.retracted_at is null
-      and not ${toSend} and not exists (
+      and not ${toSend} and (acknowledged.confirmed is not distinct from entry.desired or not exists (
         select from runs ours join changes held on held.run_id = ours.held_part_run_id
-        where ours.id = ${runId} and held.identity_id = entry.identity_id)`.execute(tx)
+        where ours.id = ${runId} and held.identity_id = entry.identity_id))`.execute(tx)
 }

@@ -22,7 +22,7 @@ type LeftOutFilter = {
 function heldRunOf(now: Date): RawBuilder<unknown> {
   return sql`(
     select runs.id, runs.expires_at from runs join changes on changes.run_id = runs.id and changes.identity_id = waiting.identity_id
-    where runs.connection = waiting.connection and runs.state = 'held' and not changes.carried and ${isOfKind}
+    where runs.connection = waiting.connection and runs.state = 'held' and not changes.carried and (${isOfKind} or waiting.held_by = runs.id)
     order by coalesce(runs.expires_at <= ${now}, false), runs.created_at desc, runs.id limit 1)`
 }
 

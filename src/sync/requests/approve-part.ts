@@ -129,7 +129,7 @@ async function splitPart(tx: Db, { run, connection, digest, selection, now }: Sp
   await requirePart(tx, run, selection)
   const partId = await storeApprovedPart(tx, { runId: run.id, selection, now })
   // The guards of this plan did not count people who were left out of an earlier part, so they are not counted here either.
-  const only = sql<boolean>`not ${wasLeftOut(run.connection, run.createdAt)}`
+  const only = sql<boolean>`not ${wasLeftOut(run.connection, run.startedAt ?? run.createdAt)}`
   const people = await countPeople(tx, { runId: partId, asOf: run.asOf, connection, only, now })
   await recordPartCounts(tx, { runId: run.id, partId, people })
   await recordUnapproved(tx, { runId: run.id, now })
