@@ -107,7 +107,7 @@ function peoplePart({ before, people, morePeople, uncompared }: SettingsComparis
   const rest = people.slice(maxOpenPeople)
   return html`<h3>${before ? 'For whom that differs' : 'For whom that does something'}</h3>
 ${uncompared.length > 0 && html`<p class="hint">There are too many ${named} to compare all of them person by person.</p>`}
-${table({ caption: 'People whose change differs', columns, rows: people.slice(0, maxOpenPeople), empty: 'For nobody.' })}
+${table({ caption: 'People whose change differs', columns, rows: people.slice(0, maxOpenPeople), empty: uncompared.length > 0 ? 'Nobody is known for whom it differs.' : 'For nobody.' })}
 ${rest.length > 0 && html`<details><summary>${number(rest.length)} more</summary>${table({ caption: 'Further people whose change differs', columns, rows: rest, empty: null })}</details>`}
 ${morePeople > 0 && html`<p class="hint">The first ${number(people.length)} of ${number(people.length + morePeople)} people are shown.</p>`}`
 }

@@ -30,12 +30,22 @@ export function changedPeople(before: ComparedPlan | null, after: ComparedPlan):
   const [old, next] = [before?.changes ?? [], after.changes].map(
     (changes) => new Map(changes.map((one) => [one.change.identityId, one])),
   ) as [Map<string, StagedChange>, Map<string, StagedChange>]
+  const mayBeSame = sameBeyondKept(before, after)
   const people = [...new Set([...old.keys(), ...next.keys()])]
     .map((identityId) => ({ identityId, before: old.get(identityId) ?? null, after: next.get(identityId) ?? null }))
-    .filter((person) => !isSame(person))
+    .filter((person) => !isSame(person) && !mayBeSame(person))
     .toSorted((a, b) => rankOf(a) - rankOf(b) || compareKeys(a.identityId, b.identityId))
   const uncompared = changeKinds.filter((kind) => [before, after].some((plan) => plan !== null && !isWhole(plan, kind)))
   return { people: people.slice(0, maxPeople), more: Math.max(0, people.length - maxPeople), uncompared }
+}
+
+/** Tells whether a plan may have the same change of a person without having kept it: it has more changes of that kind than were kept. */
+function sameBeyondKept(before: ComparedPlan | null, after: ComparedPlan): (person: ChangedPerson) => boolean {
+  const cutIn = (plan: ComparedPlan | null) => new Set(changeKinds.filter((kind) => plan && !isWhole(plan, kind)))
+  const [cutBefore, cutAfter] = [cutIn(before), cutIn(after)]
+  return ({ before: old, after: next }) =>
+    (old === null && next !== null && cutBefore.has(next.change.kind)) ||
+    (next === null && old !== null && cutAfter.has(old.change.kind))
 }
 
 function isSame({ before, after }: ChangedPerson): boolean {

@@ -40,3 +40,26 @@ test('at most 50 people are listed, and kinds with more changes than were kept a
 
   expect([people.length, more, uncompared]).toEqual([50, 10, ['join', 'update']])
 })
+
+test('whoever moves up among the changes that are kept is not taken for somebody whose change differs', () => {
+  const joiners = [1, 2, 3, 4, 5].map((at) => staged('join', `J${at}`))
+  const before = plan(joiners.slice(0, 3), { join: 2 })
+  const after = plan(joiners.slice(1, 4), { join: 1 })
+  const leaver = staged('leave', 'J9')
+
+  const { people, more } = changedPeople(before, after)
+  const withLeaver = changedPeople(before, plan([...after.changes, leaver], { join: 1 }))
+
+  expect([people, more]).toEqual([[], 0])
+  expect(withLeaver.people.map(({ identityId }) => identityId)).toEqual(['J9'])
+})
+
+test('a plan that was kept whole tells who has no change in it', () => {
+  const joiners = [1, 2, 3, 4, 5].map((at) => staged('join', `J${at}`))
+
+  const { people } = changedPeople(plan(joiners.slice(0, 3), { join: 2 }), plan(joiners.slice(1, 5)))
+  const moreAfter = changedPeople(plan(joiners.slice(0, 2)), plan(joiners.slice(1, 4), { join: 1 }))
+
+  expect(people.map(({ identityId }) => identityId)).toEqual(['J1'])
+  expect(moreAfter.people.map(({ identityId }) => identityId)).toEqual(['J3', 'J4'])
+})
