@@ -19,7 +19,7 @@ export async function readAccountFile(path: string, { now, signal }: FileOptions
   const settings = kind.settings.parse({ type: 'folder', path: resolve(path), mode: 'snapshot', ...form })
   const context = { baseDir: dirname(resolve(path)), spoolDir: dirname(resolve(path)), secret: () => null }
   const connector = kind.connect(settings, context)
-  const opened = await connector.open({ now, signal, findDecided: async () => new Set(), isNewest: true })
+  const opened = await connector.open({ now, signal, findDecided: async () => new Set() })
   await opened.close?.()
   const columns = mapAccountColumns(opened.headers)
   if (typeof columns === 'string')

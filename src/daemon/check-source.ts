@@ -126,7 +126,7 @@ export function* checkNextPlan(connection: string, stored: FactsByConnection | F
 
 type SourceCheckOptions = { readonly now: () => Date; readonly signal: AbortSignal }
 
-/** Reads the newest export as a run would, and reports counts, rejected rows, bad cells and what would hold the first plan. */
+/** Reads an export as a run would, and reports counts, rejected rows, bad cells and what would hold the first plan. */
 export async function* checkSource(
   connection: SyncConnection,
   stored: FactsByConnection | Failure,
@@ -179,7 +179,7 @@ async function previewSource(
   if (!feed) throw new Error('the connection has no source')
   const unknownFacts: StoredFacts = { classified: [], hasPeople: stored instanceof Failure, nextPlan: null }
   const facts = stored instanceof Failure ? unknownFacts : (stored.get(connection.name) ?? unknownFacts)
-  const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set(), isNewest: true })
+  const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set() })
   const { source } = opened
   if (source === null) return { ...emptyPreview, summary: 'nothing new to read' }
   const mapping = withClassified(feed.mapping, facts.classified)

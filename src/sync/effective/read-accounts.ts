@@ -44,7 +44,7 @@ export async function readAccounts(
   { name, feed, guards }: Directory,
   { now, signal, before }: ReadOptions,
 ): Promise<AccountList> {
-  const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set(), isNewest: true })
+  const opened = await feed.connector.open({ now, signal, findDecided: async () => new Set() })
   try {
     const reading = withExpressions(opened, expressionsOf(feed.mapping))
     const mapping = mapRows(reading, feed, { now: now() })
