@@ -109,25 +109,43 @@ async function planOrFailure(plan: () => Promise<HeldPlan>): Promise<HeldPlan | 
   }
 }
 
-/** Reports why the next plan of a connection that has people would be held, or cannot be made. */
-export function* checkNextPlan(connection: string, stored: FactsByConnection | Failure): Generator<CheckResult> {
+/**
+ * Reads an export as a run would, and reports counts, rejected rows, bad cells and what would hold the first plan, or the next one of a
+ * connection that has people.
+ */
+export async function* checkSource(
+  connection: SyncConnection,
+  stored: FactsByConnection | Failure,
+  options: SourceCheckOptions,
+): AsyncGenerator<CheckResult> {
+  let isReadable = true
+  for await (const result of checkReading(connection, stored, options)) {
+    if (result.level === 'failed') isReadable = false
+    yield result
+  }
+  yield* checkNextPlan(connection.name, stored, isReadable)
+}
+
+/** Reports why the next plan would be held, or cannot be made. `isReadable`: the check of the source has not said so already. */
+function* checkNextPlan(
+  connection: string,
+  stored: FactsByConnection | Failure,
+  isReadable: boolean,
+): Generator<CheckResult> {
   const name = `source of ${connection}`
   const nextPlan = stored instanceof Failure ? null : (stored.get(connection)?.nextPlan ?? null)
   if (nextPlan instanceof Failure) {
-    // The check of the source says so already.
-    if (!nextPlan.code.startsWith('source_')) yield failedResult(name, nextPlan)
-  }
-  // The check of the source says which columns are missing.
-  else if (nextPlan?.leftOut) yield failedResult(name, new Failure('run_held', othersGoOnText(nextPlan.leftOut)))
+    if (isReadable || !nextPlan.code.startsWith('source_')) yield failedResult(name, nextPlan)
+  } else if (nextPlan?.leftOut) yield failedResult(name, new Failure('run_held', othersGoOnText(nextPlan.leftOut)))
   else
     for (const verdict of nextPlan?.verdicts ?? [])
-      if (verdict.name !== 'missingColumn') yield failedResult(name, new Failure('run_held', heldText('next', verdict)))
+      if (isReadable || verdict.name !== 'missingColumn')
+        yield failedResult(name, new Failure('run_held', heldText('next', verdict)))
 }
 
 type SourceCheckOptions = { readonly now: () => Date; readonly signal: AbortSignal }
 
-/** Reads an export as a run would, and reports counts, rejected rows, bad cells and what would hold the first plan. */
-export async function* checkSource(
+async function* checkReading(
   connection: SyncConnection,
   stored: FactsByConnection | Failure,
   options: SourceCheckOptions,

@@ -9,7 +9,7 @@ import { classifyAnswer } from '../sync/rate-limit/classify-answers.ts'
 import { lookUpTarget, readAccounts } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { checkChannel } from './alerts/check-channel.ts'
-import { checkNextPlan, checkSource, type DaemonQueries, readStoredFacts } from './check-source.ts'
+import { checkSource, type DaemonQueries, readStoredFacts } from './check-source.ts'
 import { type CheckWorkspace, openWorkspace } from './check-workspace.ts'
 import type { Config, ConnectionConfig, WebhookConfig } from './config/config.ts'
 import { checkMails } from './hand-over/check-mails.ts'
@@ -63,7 +63,6 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   const stored = await readStoredFacts(workspace, synced, { findDaemon, openedStore: opened?.store, now, signal })
   for (const connection of connections) {
     yield* checkSource(toSyncConnection(workspace.config, connection), stored, options)
-    yield* checkNextPlan(connection.name, stored)
     if (connection.pushed) yield await checkPushed(connection.name)
     if (connection.webhook) yield await checkWebhook(connection.name, connection.webhook)
   }

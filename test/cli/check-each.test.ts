@@ -45,3 +45,21 @@ test('where each export is read, a check fails as the next run does, whatever ne
   expect([checked.exit, planned.exit]).toEqual([65, 65])
   expect(checked.stdout).toContain(reason)
 })
+
+test('where each export is read, a check of an accepted one fails as the run of the next one would', async () => {
+  await using workplace = await openEach('keep')
+  const { work } = workplace
+  await work.drop('1.csv', everybody)
+  const synced = await work.run('sync')
+  await work.drop('2.csv', withoutStatus)
+  await work.drop('3.csv', everybody)
+  const [lacking, held] = [await work.run('check'), await work.run('plan')]
+  await work.drop('2.csv', 'PK\u0003\u0004 \u0000\u0001\u0002 rubbish')
+  await work.drop('3.csv', everybody)
+  const [unreadable, failed] = [await work.run('check'), await work.run('plan')]
+
+  expect([synced.exit, lacking.exit, held.exit]).toEqual([0, 65, 65])
+  expect(lacking.stdout.split(reason)).toHaveLength(2)
+  expect(failed.exit).not.toBe(0)
+  expect([unreadable.exit, unreadable.stdout]).toEqual([failed.exit, expect.stringContaining('2.csv')])
+})
