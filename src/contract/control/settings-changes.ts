@@ -89,7 +89,7 @@ const Comparison = z
     people: z
       .array(ChangedPerson)
       .describe(
-        'Whose change differs, at most 50: first who would leave only with the changed settings, then who no longer would.',
+        'Whose change differs, at most 50: first who would leave only with the changed settings, then who no longer would, then who would leave otherwise.',
       ),
     morePeople: z.int().describe('How many further people are known to differ.'),
     uncompared: z.array(ChangeKind).describe('Kinds with too many changes to compare all their people.'),

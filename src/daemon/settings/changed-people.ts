@@ -60,11 +60,11 @@ function effectOf(staged: StagedChange | null): unknown {
   return { kind, fields, inferred }
 }
 
-/** First whose kind of change is another one: new departures, those that no longer happen, and so on by kind. */
+/** By the more harmful of the two kinds: new departures, those that no longer happen, those that happen otherwise, and so on. */
 function rankOf({ before, after }: ChangedPerson): number {
-  const [old, next] = [before, after].map((staged) => (staged ? order.indexOf(staged.change.kind) : order.length))
-  if (old === next) return 2 * order.length + 2 + (next ?? 0)
-  return Math.min(2 * (next ?? 0), 2 * (old ?? 0) + 1)
+  const harmOf = (staged: StagedChange | null) => (staged ? order.indexOf(staged.change.kind) : order.length)
+  const [old, next] = [harmOf(before), harmOf(after)]
+  return 3 * Math.min(old, next) + (old === next ? 2 : next < old ? 0 : 1)
 }
 
 function isWhole({ counts, changes }: ComparedPlan, kind: ChangeKind): boolean {

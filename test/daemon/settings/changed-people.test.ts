@@ -63,3 +63,13 @@ test('a plan that was kept whole tells who has no change in it', () => {
   expect(people.map(({ identityId }) => identityId)).toEqual(['J1'])
   expect(moreAfter.people.map(({ identityId }) => identityId)).toEqual(['J3', 'J4'])
 })
+
+test('departures on another day come before everybody who does not leave', () => {
+  const movers = Array.from({ length: 60 }, (_, at) => staged('update', `M${at}`))
+  const before = plan([staged('leave', 'L1', '2026-12-03')])
+  const after = plan([...movers, staged('join', 'J1'), staged('leave', 'L1', '2026-03-12')])
+
+  const { people } = changedPeople(before, after)
+
+  expect(people.slice(0, 3).map(({ identityId }) => identityId)).toEqual(['L1', 'J1', 'M0'])
+})
