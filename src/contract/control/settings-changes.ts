@@ -222,7 +222,9 @@ export const settingsChangeOperations = operations({
     params,
     query: z.object({
       values: Values,
-      wordsOf: Cell.optional().describe('The column whose values are listed; default: that of the status.'),
+      wordsOf: Cell.optional().describe(
+        'The column whose values are listed, with values=true; default: that of the status.',
+      ),
     }),
     success: { 200: ConnectionColumns },
     errors: [...errors],

@@ -27,6 +27,8 @@ export const settingsChangeHandlers: Handlers<typeof settingsChangeOperations, S
   },
 
   async getConnectionColumns(ctx, { params: { connection }, query: { values, wordsOf } }) {
+    if (wordsOf !== undefined && !values)
+      throw new Failure('usage', 'the words of another column may be personal values: ask for them with values=true')
     const columns = await settingsIn(ctx).columns(connection, { wordsOf, signal: signalOf(ctx) })
     return { status: 200, body: values ? columns : { ...columns, examples: columns.columns.map(() => []) } }
   },

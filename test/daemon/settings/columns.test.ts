@@ -264,6 +264,17 @@ test('examples of cells are shown only where personal values are asked for', asy
   expect(page.text).toContain('p0@example.com · p1@example.com')
 })
 
+test('the cells of another column are read only as personal values, which is recorded', async () => {
+  const refused = await daemon.api(`${path}?wordsOf=Email`)
+  const read = await daemon.api(`${path}?wordsOf=Email&values=true`)
+  const entries = await (await daemon.api('/audit/entries?limit=50')).text()
+
+  expect([refused.status, read.status]).toEqual([400, 200])
+  expect(await refused.text()).toContain('values=true')
+  expect(ConnectionColumns.parse(await read.json()).statuses).toHaveLength(40)
+  expect(entries).toMatch(/values\.seen.*getConnectionColumns/)
+})
+
 test('a column of status can be added, once its words are shown and one of them says that a person has left', async () => {
   const bare = daemon.text.replace(/ {6}status: .*\n/, '')
   await writeFile(daemon.file, bare)
