@@ -60,8 +60,10 @@ export async function effectsOf(compared: Compared, parts: Parts, limits = linke
   }
 }
 
+/** A list of accounts has no plan, and so not the same one. */
 function hasSamePlan({ connection, before, after }: Compared): boolean {
-  return before.connections.get(connection)?.digest === after.connections.get(connection)?.digest
+  const [old, next] = [before, after].map((config) => config.connections.get(connection))
+  return next !== undefined && old?.digest === next.digest && old.records?.deliver === next.records?.deliver
 }
 
 type LinkedInput = { readonly compared: Compared; readonly parts: Parts; readonly limits: typeof linkedLimits }
@@ -89,8 +91,8 @@ async function linkedEffects(
 
 async function effectOf({ connection, before, after }: Compared, parts: Parts): Promise<KnownEffect> {
   const [old, next] = [before, after].map((config) => config.connections.get(connection))
-  if ([old, next].some((one) => one && (!one.source || one.records)))
-    return { effect: null, effectTrouble: 'this connection reads no export of people' }
+  const unplanned = whyUnplanned([old, next])
+  if (unplanned !== null) return { effect: null, effectTrouble: unplanned }
   const known = old ? await nextRun(before, old, parts) : null
   const then = next ? await nextRun(after, next, parts) : null
   if (then === null) return { effect: null, effectTrouble: null }
@@ -106,6 +108,14 @@ async function effectOf({ connection, before, after }: Compared, parts: Parts): 
     },
     effectTrouble: null,
   }
+}
+
+/** Why no plan of people is made from a source with these settings, as they are and as they would be; null: there is one. */
+function whyUnplanned(settings: readonly (ConnectionConfig | undefined)[]): string | null {
+  const all = settings.filter((one) => one !== undefined)
+  if (all.length === 0) return 'no run plans from a list of accounts: run "rollcall check" after saving'
+  if (all.some(({ records }) => records)) return 'plans of records are not compared: look at the plan of the next run'
+  return all.some(({ source }) => !source) ? 'it reads no export of people now, or with the changed settings' : null
 }
 
 type NextRun = { readonly effect: SettingsEffect; readonly plan: ComparedPlan } | { readonly trouble: string }

@@ -198,6 +198,18 @@ test('what reads the same people is not read again', async () => {
   expect(other.effectTrouble).toContain('people.csv')
 })
 
+test('a changed list of accounts is not said to do the same as now', async () => {
+  const source =
+    '{ type: csv, path: people.csv, mode: snapshot, fields: { identityId: Employee ID }, record: { login: Email } }'
+  await using listed = await openConfiguredDaemon({
+    more: `connections:\n  hr:\n    target: { type: DIRECTORY }\n    source: ${source}\n    schedule: { cron: '0 2 * * *' }\n`,
+  })
+  const { isSame, effect, effectTrouble, problems, difference } = await listed.preview(atFour)
+
+  expect([problems, difference.length, isSame, effect]).toEqual([[], 1, false, null])
+  expect(effectTrouble).toContain('run "rollcall check" after saving')
+})
+
 test('if the present settings cannot read the export, what the changed ones do is shown alone', async () => {
   const semicolons = exportOf(3).replaceAll(',', ';')
   await using moved = await openConfiguredDaemon({ files: { 'people.csv': semicolons } })
