@@ -35,8 +35,10 @@ export function changedPeople(before: ComparedPlan | null, after: ComparedPlan):
     .map((identityId) => ({ identityId, before: old.get(identityId) ?? null, after: next.get(identityId) ?? null }))
     .filter((person) => !isSame(person) && !mayBeSame(person))
     .toSorted((a, b) => rankOf(a) - rankOf(b) || compareKeys(a.identityId, b.identityId))
-  const uncompared = changeKinds.filter((kind) => [before, after].some((plan) => plan !== null && !isWhole(plan, kind)))
-  return { people: people.slice(0, maxPeople), more: Math.max(0, people.length - maxPeople), uncompared }
+  const shown = people.slice(0, maxPeople)
+  if (before === null) return { people: shown, more: changesIn(after) - shown.length, uncompared: [] }
+  const uncompared = changeKinds.filter((kind) => [before, after].some((plan) => !isWhole(plan, kind)))
+  return { people: shown, more: people.length - shown.length, uncompared }
 }
 
 /** Tells whether a plan may have the same change of a person without having kept it: it has more changes of that kind than were kept. */
@@ -65,6 +67,10 @@ function rankOf({ before, after }: ChangedPerson): number {
   const harmOf = (staged: StagedChange | null) => (staged ? order.indexOf(staged.change.kind) : order.length)
   const [old, next] = [harmOf(before), harmOf(after)]
   return 3 * Math.min(old, next) + (old === next ? 2 : next < old ? 0 : 1)
+}
+
+function changesIn({ counts }: ComparedPlan): number {
+  return changeKinds.reduce((sum, kind) => sum + counts[kind], 0)
 }
 
 function isWhole({ counts, changes }: ComparedPlan, kind: ChangeKind): boolean {

@@ -73,3 +73,11 @@ test('departures on another day come before everybody who does not leave', () =>
 
   expect(people.slice(0, 3).map(({ identityId }) => identityId)).toEqual(['L1', 'J1', 'M0'])
 })
+
+test('without a plan to compare with, everybody is counted', () => {
+  const joiners = Array.from({ length: 60 }, (_, at) => staged('join', `E${at}`))
+
+  const { people, more, uncompared } = changedPeople(null, plan(joiners, { join: 40 }))
+
+  expect([people.length, more, uncompared]).toEqual([50, 50, []])
+})
