@@ -27,8 +27,8 @@ export async function replaceFile<T>(
   }
 }
 
-/** Removes drafts of this file that killed processes left before an instant; answers whether there were any. None in a folder that cannot be listed. */
-export async function removeDrafts(path: string, before: Date): Promise<boolean> {
+/** The drafts of this file that were written before an instant. None in a folder that cannot be listed. */
+export async function findDrafts(path: string, before: Date): Promise<string[]> {
   const name = basename(path)
   const isDraft = (other: string) =>
     other.startsWith(`${name}.`) &&
@@ -38,8 +38,12 @@ export async function removeDrafts(path: string, before: Date): Promise<boolean>
     .filter(isDraft)
     .map((draft) => join(dirname(path), draft))
   const left = await Promise.all(drafts.map(async (draft) => ((await changedAt(draft)) < before ? [draft] : [])))
-  for (const draft of left.flat()) await rm(draft, { force: true })
-  return left.flat().length > 0
+  return left.flat()
+}
+
+/** Removes drafts of this file that killed processes left before an instant. One that cannot be removed does no harm and stays. */
+export async function removeDrafts(path: string, before: Date): Promise<void> {
+  for (const draft of await findDrafts(path, before)) await rm(draft, { force: true }).catch(() => {})
 }
 
 /** A draft that is gone by now is taken for a new one. */

@@ -1,8 +1,8 @@
-import { mkdtempDisposable, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { removeDrafts, replaceFile } from '../../src/system/replace-file.ts'
+import { findDrafts, removeDrafts, replaceFile } from '../../src/system/replace-file.ts'
 
 const newFolder = () => mkdtempDisposable(join(tmpdir(), 'replace-file-'))
 
@@ -82,6 +82,21 @@ test('old drafts are removed, and neither new ones nor what somebody put beside 
   const [old, before] = [new Date('2026-01-01'), new Date('2026-01-02')]
   for (const name of names.filter((one) => one !== 'key.34.draft')) await utimes(join(folder.path, name), old, old)
 
-  expect([await removeDrafts(path, before), await removeDrafts(path, before)]).toEqual([true, false])
+  const drafts = await findDrafts(path, before)
+  await removeDrafts(path, before)
+
+  expect([drafts, await findDrafts(path, before)]).toEqual([[join(folder.path, 'key.12.draft')], []])
   expect((await readdir(folder.path)).sort()).toEqual(names.slice(1).sort())
+})
+
+test('a draft that cannot be removed is no failure, and the others are removed', async () => {
+  await using folder = await newFolder()
+  const path = join(folder.path, 'key')
+  // A folder stands for what may not be removed.
+  await mkdir(`${path}.12.draft`)
+  await writeFile(`${path}.34.draft`, '')
+
+  await removeDrafts(path, new Date(Date.now() + 60_000))
+
+  expect(await readdir(folder.path)).toEqual(['key.12.draft'])
 })

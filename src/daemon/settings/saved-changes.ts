@@ -13,7 +13,7 @@ import {
   takeBack,
   waitingChange,
 } from '../../store/settings-changes.ts'
-import { removeDrafts } from '../../system/replace-file.ts'
+import { findDrafts, removeDrafts } from '../../system/replace-file.ts'
 import { digestOf } from '../config/configuration-digest.ts'
 import { writeConfig } from '../config/write-config.ts'
 import type { VisitParts } from '../proposal/first-parts.ts'
@@ -168,8 +168,11 @@ export async function endInterrupted({ config, sync }: Pick<Parts, 'config' | 's
   if (change === null || sync.now().getTime() - change.since.getTime() < maxWriteMs) return
   const text = await readFile(file, 'utf8').catch(() => null)
   if (text === null) return
-  const wasLeft = await removeDrafts(await realpath(file), new Date(sync.now().getTime() - maxWriteMs))
+  const [path, now] = [await realpath(file), sync.now()]
+  const wasLeft = (await findDrafts(path, now)).length > 0
   const isMade = change.after === text || (change.before !== text && !wasLeft)
   if (!isMade) await recordFailed({ config, sync }, change)
   else await sync.store.db.transaction().execute(async (tx) => await endWriting(tx, change))
+  // Not before: if nothing could be recorded, the draft still says next time that the change was not made.
+  await removeDrafts(path, new Date(now.getTime() - maxWriteMs))
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { SettingsPreview } from '../../../src/contract/control/settings-changes.ts'
 import { configuredConnection, openConfiguredDaemon, storePeople } from '../../helpers/configured.ts'
@@ -365,6 +366,25 @@ test.each([
   await killed.send('/reject', { id: randomUUID() })
 
   expect((await killed.entries())[0]?.act).toBe(act)
+})
+
+test('what a killed process left is kept until its change could be recorded', async () => {
+  let now = new Date()
+  await using killed = await openConfiguredDaemon({ now: () => now })
+  await startChild(new URL('children/save-and-die.ts', import.meta.url), killed.file, 'rename').finish()
+  await writeFile(killed.file, `${await killed.config()}# by hand\n`)
+  now = new Date(now.getTime() + 60_000)
+  const database = new Client(killed.database.at)
+  await database.connect()
+  await database.query('alter table rollcall.audit_pending add constraint away check (false) not valid')
+  const refused = await killed.send('/reject', { id: randomUUID() })
+  await database.query('alter table rollcall.audit_pending drop constraint away')
+  await database.end()
+  await killed.send('/reject', { id: randomUUID() })
+
+  expect(refused.status).not.toBe(409)
+  expect((await killed.entries())[0]?.act).toBe('settings.failed')
+  expect((await readdir(killed.folder)).filter((name) => name.endsWith('.draft'))).toEqual([])
 })
 
 test('undo puts the previous version back, unless the file has changed since', async () => {
