@@ -11,7 +11,8 @@ import type { TokenContext } from './token-client.ts'
 const pollMs = 50
 const maxLockWaitMs = 2 * 60 * 1000
 const forgottenMs = 400 * 24 * 60 * 60 * 1000
-const ownName = /^[0-9a-f]{64}\.json(?:\.\d+)?$/
+/** Token files and their drafts, with and without the ending that drafts have today. */
+const ownName = /^[0-9a-f]{64}\.json(?:\.\d+(?:\.draft)?)?$/
 
 const StoredTokens = z.strictObject({
   version: z.literal(1),

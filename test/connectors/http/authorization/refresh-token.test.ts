@@ -359,18 +359,20 @@ describe('a refresh token that can be used once', () => {
     },
   )
 
-  test('that nothing used for more than a year is removed', async () => {
+  test('that nothing used for more than a year is removed, with drafts that a killed process left', async () => {
     await using system = await startRotating()
     await using folder = await temporaryFolder()
-    const [old, recent, foreign] = ['a', 'b'].map((letter) => `${letter.repeat(64)}.json`).concat('notes.json')
+    const [a, b] = ['a', 'b'].map((letter) => `${letter.repeat(64)}.json`)
+    const old = [`${a}`, `${a}.12`, `${a}.34.draft`]
+    const kept = [`${b}`, 'notes.json', `${a}.old.draft`]
     await mkdir(join(folder.path, 'tokens'))
-    for (const name of [old, recent, foreign]) await writeFile(join(folder.path, 'tokens', name ?? ''), '')
-    for (const name of [old, foreign]) await utimes(join(folder.path, 'tokens', name ?? ''), 0, 0)
+    for (const name of [...old, ...kept]) await writeFile(join(folder.path, 'tokens', name), '')
+    for (const name of [...old, ...kept.slice(1)]) await utimes(join(folder.path, 'tokens', name), 0, 0)
 
     await read(system, { folder: folder.path })
 
     const names = await readdir(join(folder.path, 'tokens'))
-    expect([old, recent, foreign].map((name) => names.includes(name ?? ''))).toEqual([false, true, true])
+    expect([...old, ...kept].filter((name) => names.includes(name))).toEqual(kept)
   })
 
   test('whose access token is still used is not removed, however long ago it was written', async () => {
