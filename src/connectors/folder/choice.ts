@@ -58,7 +58,19 @@ export function resolveFolder(settings: FolderSettings, baseDir: string): Folder
 
 /** The newest export, by modification time and then by name. Refuses a folder without any. */
 export async function findNewestExport(folder: Folder): Promise<ChosenExport> {
-  const [newest] = (await exportsIn(folder)).sort(newestFirst)
+  return await firstExport(folder, newestFirst)
+}
+
+/** The export that `findNextExport` finds last. Refuses a folder without any. */
+export async function findLastExport(folder: Folder): Promise<ChosenExport> {
+  const inTurn = oldestFirst(folder)
+  return await firstExport(folder, (a, b) => inTurn(b, a))
+}
+
+type Order = (a: Match, b: Match) => number
+
+async function firstExport(folder: Folder, order: Order): Promise<ChosenExport> {
+  const [newest] = (await exportsIn(folder)).sort(order)
   if (newest) return { ...newest, version: null, more: false }
   const hint = folder.pattern.pattern.includes('/') ? '; folders behind symbolic links are not searched' : ''
   throw noMatch(folder.pattern.displayPath, hint)
@@ -73,7 +85,7 @@ export async function findNextExport(
   const candidates = await findVersions(await exportsIn(folder))
   const decided = await findDecided(candidates.map(({ version }) => version))
   const fresh = candidates.filter(({ version }) => !decided.has(version))
-  const [next] = fresh.sort((a, b) => timeOf(a, folder) - timeOf(b, folder) || compareNames(a.file.path, b.file.path))
+  const [next] = fresh.sort(oldestFirst(folder))
   return next ? { ...next, more: fresh.length > 1 } : null
 }
 
@@ -170,6 +182,11 @@ async function withMarker(files: Match[], { settings, pattern }: Folder): Promis
 
 function timeOf({ file }: Match, { settings }: Folder): number {
   return timeOfFile(file, settings) ?? file.modifiedAtMs
+}
+
+/** The order in which each export is read. */
+function oldestFirst(folder: Folder): Order {
+  return (a, b) => timeOf(a, folder) - timeOf(b, folder) || compareNames(a.file.path, b.file.path)
 }
 
 function newestFirst(a: Match, b: Match): number {

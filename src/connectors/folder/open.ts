@@ -12,6 +12,7 @@ import {
   type FindVersions,
   type Folder,
   findCompanions,
+  findLastExport,
   findNewestExport,
   findNextExport,
   findVersion,
@@ -75,8 +76,10 @@ async function chooseQuiet(
   { source, folder, findVersions }: OpenInput,
   { signal, findDecided, isNewest = false, onWait }: OpenOptions,
 ): Promise<ChosenExport | null> {
-  const choose = (): Promise<ChosenExport | null> =>
-    source.take === 'each' && !isNewest ? findNextExport(folder, findDecided, findVersions) : findNewestExport(folder)
+  const choose = async (): Promise<ChosenExport | null> => {
+    if (source.take !== 'each') return await findNewestExport(folder)
+    return isNewest ? await findLastExport(folder) : await findNextExport(folder, findDecided, findVersions)
+  }
   const { marker, quietSeconds } = source.complete
   return await waitUntilQuiet(choose, { quietSeconds: marker === undefined ? quietSeconds : 0, signal, onWait })
 }

@@ -46,21 +46,17 @@ export type ChosenRemoteExport<File, Companion> = {
   readonly companions: ReadonlyMap<string, Companion>
 }
 
+type ChoiceOptions = Pick<OpenOptions, 'findDecided' | 'isNewest'>
+
 /** The export to read next, once it is quiet and has its marker; null if `take: each` finds nothing new. */
 export async function chooseRemoteExport<File extends ExportFile, Companion extends HasModificationTime>(
   folder: RemoteFolder<File, Companion>,
   settings: ChoiceSettings,
-  {
-    findDecided,
-    isNewest = false,
-    signal,
-    onWait,
-  }: Pick<OpenOptions, 'findDecided' | 'isNewest' | 'signal' | 'onWait'>,
+  { signal, onWait, ...options }: ChoiceOptions & Pick<OpenOptions, 'signal' | 'onWait'>,
 ): Promise<ChosenRemoteExport<File, Companion> | null> {
-  const choice: ChoiceSettings = isNewest ? { ...settings, take: 'newest' } : settings
-  const { quietSeconds, marker } = choice.complete
+  const { quietSeconds, marker } = settings.complete
   const list = async () => {
-    const chosen = await choose(folder, choice, findDecided)
+    const chosen = await choose(folder, settings, options)
     if (!chosen) return null
     const { file } = chosen
     return { chosen, file: { ...file, modifiedAtMs: file.modifiedAtMs + clockAllowanceMs } }
@@ -75,20 +71,21 @@ export async function chooseRemoteExport<File extends ExportFile, Companion exte
 async function choose<File extends ExportFile, Companion extends HasModificationTime>(
   folder: RemoteFolder<File, Companion>,
   choice: ChoiceSettings,
-  findDecided: OpenOptions['findDecided'],
+  { findDecided, isNewest = false }: ChoiceOptions,
 ): Promise<ChosenRemoteExport<File, Companion> | null> {
   const { files, companions } = await folder.findMatches()
   const label = `${folder.pattern} on ${folder.server}`
   const complete = files.filter((file) => isMarked(file, choice.complete, companions))
   if (complete.length === 0 && files.length > 0) throw noMarker(label, choice.complete.marker)
-  if (choice.take === 'each') {
-    const fresh = await findFresh(complete.toSorted(oldestFirst(choice)), findDecided)
+  const inTurn = oldestFirst(choice)
+  if (choice.take === 'each' && !isNewest) {
+    const fresh = await findFresh(complete.toSorted(inTurn), findDecided)
     const file = fresh[0]
     if (!file) return null
     checkChosen(file, folder, choice.maxBytes)
     return { file, more: fresh.length > 1, companions }
   }
-  const newest = complete.toSorted(newestFirst)[0]
+  const newest = choice.take === 'each' ? complete.toSorted(inTurn).at(-1) : complete.toSorted(newestFirst)[0]
   if (!newest) throw noMatch(label)
   checkChosen(newest, folder, choice.maxBytes)
   return { file: newest, more: false, companions }

@@ -129,10 +129,13 @@ describe('every export in turn', () => {
     await folder.write('people-2026-11-16.csv', header, { modifiedAt: wednesday })
     await folder.write('people-2026-11-17.csv', header, { modifiedAt: monday })
     const pattern = '(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'
-    const inTurn = reader(folder, { asOf: { from: 'fileName', pattern } })
+    const byName = { from: 'fileName', pattern } as const
+    const inTurn = reader(folder, { asOf: byName })
 
+    const newest = await openIn(folder, { take: 'each', asOf: byName }, { isNewest: true })
     const read = [await inTurn(), await inTurn()]
 
+    expect(identityOf(newest).name).toBe('people-2026-11-17.csv')
     expect(read.map(({ asOf }) => asOf)).toEqual(['2026-11-16T00:00:00.000Z', '2026-11-17T00:00:00.000Z'])
   })
 

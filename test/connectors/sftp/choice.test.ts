@@ -10,7 +10,11 @@ import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
 
 const longAgo = new Date('2024-01-01T00:00:00Z')
 
-type Settings = Partial<ChoiceSettings> & { readonly path?: string; readonly taken?: (version: string) => boolean }
+type Settings = Partial<ChoiceSettings> & {
+  readonly path?: string
+  readonly taken?: (version: string) => boolean
+  readonly isNewest?: boolean
+}
 
 describe('the newest export', () => {
   test('is the one that was modified last, and of several the last by name', async () => {
@@ -143,12 +147,12 @@ describe('each export', () => {
   test('is read in the order of its own dates where asOf says so', async () => {
     await using server = await filled({ 'people-2024-03-02.csv': 1, 'people-2024-03-01.csv': 2 })
 
-    const chosen = await choose(server, {
-      take: 'each',
-      asOf: { from: 'fileName', pattern: '(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})' },
-    })
+    const asOf = { from: 'fileName' as const, pattern: '(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})' }
+    const chosen = await choose(server, { take: 'each', asOf })
+    const newest = await choose(server, { take: 'each', asOf, isNewest: true })
 
     expect(chosen?.file.name).toBe('people-2024-03-01.csv')
+    expect([newest?.file.name, newest?.more]).toEqual(['people-2024-03-02.csv', false])
   })
 
   test('is nothing where nothing has arrived', async () => {
@@ -226,7 +230,7 @@ async function filled(files: Readonly<Record<string, number>>): Promise<SshServe
   return server
 }
 
-async function choose(server: SshServer, { taken = () => false, ...settings }: Settings = {}) {
+async function choose(server: SshServer, { taken = () => false, isNewest = false, ...settings }: Settings = {}) {
   await using session = await sessionOn(server)
   const choice = {
     path: '*.csv',
@@ -239,7 +243,7 @@ async function choose(server: SshServer, { taken = () => false, ...settings }: S
   }
   const { signal } = new AbortController()
   return await chooseRemoteExport(folderOf(session, choice), choice, {
-    signal,
+    ...{ signal, isNewest },
     findDecided: async (versions) => new Set(versions.filter(taken)),
   })
 }
