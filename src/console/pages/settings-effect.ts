@@ -59,6 +59,7 @@ function effectCard(title: string, id: string, { connection, effect, effectTroub
       effect === null
         ? html`<p class="notice bad">${sentence(`What a run would do is not known: ${effectTrouble}`)}</p>`
         : html`${effect.beforeTrouble !== null && html`<p class="notice bad">${sentence(`With the settings as they are, the export cannot be read: ${effect.beforeTrouble}`)}</p>`}
+${effect.hasSourceChanged && html`<p class="notice bad">Another export arrived, or a run was accepted, while this was calculated, so differences may come from that. Look at it again.</p>`}
 ${isUnchanged(effect) ? unchangedPart(effect) : html`<p>What the next run would do. Nothing was stored or sent.</p>${effectTable(effect)}${reasonsList(effect)}${peoplePart(effect, connection)}`}`,
   })
 }

@@ -86,6 +86,11 @@ const Comparison = z
     before: Effect.nullable().describe('With the settings as they are. Null: the connection is new, or see below.'),
     beforeTrouble: z.string().nullable().describe('Why that is not known.'),
     after: Effect.describe('With the settings as they would be.'),
+    hasSourceChanged: z
+      .boolean()
+      .describe(
+        'Another export arrived, or a run was accepted, between the two readings: a difference may come from it.',
+      ),
     people: z
       .array(ChangedPerson)
       .describe(

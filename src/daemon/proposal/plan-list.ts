@@ -7,6 +7,9 @@ import { Secret } from '../config/secret.ts'
 /** What a first run over a list would do, and how the end of the list was recognised; null if the source does not say. */
 export type PlannedList = { readonly preview: Preview; readonly end: string | null }
 
+/** `version`: of what was read; null: nothing was. */
+type VersionedList = PlannedList & { readonly version: string | null }
+
 /** A connection that is not written to a file yet, with the configuration that will contain it. */
 type DraftedConnection = {
   readonly next: Config
@@ -34,17 +37,17 @@ export const maxChangesShown = 50
 export async function planList(
   drafted: DraftedConnection,
   { sync, toSync, signal, help = withInit, maxOfKind }: PlanOptions,
-): Promise<PlannedList> {
+): Promise<VersionedList> {
   const target = toSync(drafted.next, withSecrets(drafted))
   const { source } = target.feeds
   if (!source) throw new Error('the connection has no source')
   const kept = maxOfKind === undefined ? { maxChanges: maxChangesShown } : { maxChanges: Infinity, maxOfKind }
-  const work = async (either: AbortSignal): Promise<PlannedList> => {
+  const work = async (either: AbortSignal): Promise<VersionedList> => {
     const findDecided = async () => new Set<string>()
     const reading = await source.connector.open({ now: sync.now, signal: either, findDecided, isNewest: true })
     try {
       const preview = await planReading(sync, target, { reading, ...kept, signal: either })
-      return { preview, end: reading.source?.end ?? null }
+      return { preview, end: reading.source?.end ?? null, version: reading.source?.version ?? null }
     } finally {
       await reading.close?.()
     }

@@ -1,9 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { SettingsEffect } from '../../contract/control/settings-changes.ts'
 import { Failure } from '../../errors.ts'
+import { acceptedSource } from '../../store/connections/sources.ts'
 import type { Config, ConnectionConfig } from '../config/config.ts'
 import type { VisitParts } from '../proposal/first-parts.ts'
 import { planList } from '../proposal/plan-list.ts'
 import { type ChangedPeople, type ComparedPlan, changedPeople } from './changed-people.ts'
+import { sectionOf } from './sections.ts'
 
 type Compared = {
   readonly connection: string
@@ -19,6 +22,8 @@ export type Comparison = ChangedPeople & {
   readonly before: SettingsEffect | null
   readonly beforeTrouble: string | null
   readonly after: SettingsEffect
+  /** Another export arrived, or a run was accepted, between the two readings. */
+  readonly hasSourceChanged: boolean
 }
 
 /** `effect` null: `effectTrouble` says why it is not known. */
@@ -93,11 +98,14 @@ async function effectOf({ connection, before, after }: Compared, parts: Parts): 
   const [old, next] = [before, after].map((config) => config.connections.get(connection))
   const unplanned = whyUnplanned([old, next])
   if (unplanned !== null) return { effect: null, effectTrouble: unplanned }
+  const { db } = parts.sync.store
+  const accepted = await acceptedSource(db, connection)
   const known = old ? await nextRun(before, old, parts) : null
   const then = next ? await nextRun(after, next, parts) : null
+  const isAccepted = !isDeepStrictEqual(accepted, await acceptedSource(db, connection))
   if (then === null) return { effect: null, effectTrouble: null }
   if ('trouble' in then) return { effect: null, effectTrouble: `with the settings as they would be: ${then.trouble}` }
-  const { effect, plan } = then
+  const { effect, plan, version } = then
   const isKnown = known !== null && !('trouble' in known)
   return {
     effect: {
@@ -105,9 +113,18 @@ async function effectOf({ connection, before, after }: Compared, parts: Parts): 
       before: isKnown ? known.effect : null,
       beforeTrouble: known !== null && 'trouble' in known ? known.trouble : null,
       after: effect,
+      hasSourceChanged: isKnown && (isAccepted || (known.version !== version && isSameExport(old, next))),
     },
     effectTrouble: null,
   }
+}
+
+/** Whether both connections read the same export, whatever they make of its rows. */
+function isSameExport(...connections: readonly (ConnectionConfig | undefined)[]): boolean {
+  const [old, next] = connections.map((connection) =>
+    Object.entries(connection?.source?.settings ?? {}).filter(([name]) => sectionOf(['source', name]) === 'source'),
+  )
+  return isDeepStrictEqual(old, next)
 }
 
 /** Why no plan of people is made from a source with these settings, as they are and as they would be; null: there is one. */
@@ -118,12 +135,14 @@ function whyUnplanned(settings: readonly (ConnectionConfig | undefined)[]): stri
   return all.some(({ source }) => !source) ? 'it reads no export of people now, or with the changed settings' : null
 }
 
-type NextRun = { readonly effect: SettingsEffect; readonly plan: ComparedPlan } | { readonly trouble: string }
+type NextRun =
+  | { readonly effect: SettingsEffect; readonly plan: ComparedPlan; readonly version: string | null }
+  | { readonly trouble: string }
 
 async function nextRun(config: Config, connection: ConnectionConfig, parts: Parts): Promise<NextRun> {
   const planned = { next: config, connection, secrets: new Map() }
   try {
-    const { preview } = await planList(planned, { ...parts, help: longReading, maxOfKind })
+    const { preview, version } = await planList(planned, { ...parts, help: longReading, maxOfKind })
     const { rows, records, counts, guards, leftOut, warnings } = preview
     const rejected = counts.rejected + counts.incomplete
     const effect = {
@@ -135,7 +154,7 @@ async function nextRun(config: Config, connection: ConnectionConfig, parts: Part
       ...(leftOut && { leftOut }),
       warnings: [...warnings],
     }
-    return { effect, plan: preview }
+    return { effect, plan: preview, version }
   } catch (error) {
     if (error instanceof Failure) return { trouble: error.message }
     throw error
