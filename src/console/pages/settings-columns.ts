@@ -235,15 +235,29 @@ async function preview(context: PageContext, fields: Fields): Promise<Content> {
 
 type ChosenStatus = Pick<FormState, 'context' | 'fields'> & { readonly column: string | null | undefined }
 
-/** The form with the words of a newly chosen status column; null if it has them already, or the export cannot be read any more. */
+/**
+ * The form with the words of the status column that is chosen now, if it has those of another one. Null: it has them already, or the export
+ * cannot be read any more.
+ */
 async function wordsPage(shown: ConnectionColumns, { context, fields, column }: ChosenStatus): Promise<Content | null> {
-  if (!column || plainName(shown.wordsOf ?? '') === column) return null
+  const words = plainName(shown.wordsOf ?? '')
+  if (column === null || words === (column ?? presentStatus(shown))) return null
   const read = await readColumns(context, fields, column).catch((error: unknown) => {
     if (error instanceof Failure) return null
     throw error
   })
+  const page = (of: ConnectionColumns, refused: string) => columnsPage(of, { context, fields, refused })
+  if (column === undefined) {
+    if (read === null) return page(shown, `The words below are those of ${words}: choose it, or open this page again.`)
+    return page(read, 'Another status column is chosen than before: look at its words below, and go on.')
+  }
   if (!read?.wordsOf || read.digest !== shown.digest) return null
-  return columnsPage(read, { context, fields, refused: `Say below what the words of ${column} mean, and go on.` })
+  return page(read, `Say below what the words of ${column} mean, and go on.`)
+}
+
+/** The status column of the settings; empty if the status is read from no single column. */
+function presentStatus({ fields }: ConnectionColumns): string {
+  return plainName(fields.find(({ field }) => field === 'status')?.column ?? '')
 }
 
 function changedFileText({ file }: ConnectionColumns): string {

@@ -293,6 +293,23 @@ test('a column of status can be added, once its words are shown and one of them 
   expect(preview.text).toContain('+   leftWhen: [ Active ]')
 })
 
+test('words of another column are not saved as those of the status when that column is taken back', async () => {
+  const visitor = await daemon.visitor()
+  const form = await visitor.get(path)
+  const words = await visitor.post(`${path}/preview`, { ...sentWith(form.text), 'field-status': '=Last Name' })
+  const [, word = ''] = /name="(status-[0-9a-f]{12})" aria-label="What /.exec(words.text) ?? []
+  const taken = { 'field-status': '', [word]: 'left' }
+  const back = await visitor.post(`${path}/preview`, { ...sentWith(words.text), ...taken })
+  await rm(join(daemon.folder, 'people.csv'))
+  const unread = await visitor.post(`${path}/preview`, { ...sentWith(words.text), ...taken })
+  await store('people.csv', exportOf(40))
+
+  expect(words.text).toContain('Say below what the words of Last Name mean')
+  for (const { text } of [back, unread]) expect(text).not.toContain('leftWhen')
+  expect(back.text).toContain('What Active means')
+  expect(unread.text).toContain('The words below are those of Last Name')
+})
+
 test('names of signs alone, which settings could not find again, are not offered', async () => {
   await store('signs.csv', 'Employee ID,#,\u3164Role,Status\nE1,1,Cook,Active\n')
   await writeFile(daemon.file, daemon.text.replace('path: people.csv', 'path: signs.csv'))
