@@ -67,7 +67,7 @@ export async function sampleColumns(
   return {
     ...{ columns, moreColumns: named.length - columns.length },
     examples: columns.map((column) => examplesIn(firstRows, headers.indexOf(column))),
-    ...{ fields, otherTroubles: otherTroubles(mapping, reading) },
+    ...{ fields, otherTroubles: otherTroubles(mapping, reading, formerFields) },
     ...{ wordsOf: words, statuses, moreStatuses, rows },
   }
 }
@@ -79,9 +79,17 @@ function examplesIn(rows: readonly SourceRow[], index: number): string[] {
 }
 
 /** Sentences about missing columns that are of no field of a person. */
-function otherTroubles(mapping: Mapping, { headers, sparse = false }: Reading): string[] {
-  const compiled = compileMapping(mapping, headers, { sparse })
-  return compiled.ok ? [] : compiled.missing.filter((text) => /\((?:action|severalRows|rowTimeZone)\)/.test(text))
+function otherTroubles(
+  mapping: Mapping,
+  { headers, sparse = false, missingIsBlank = false }: Reading,
+  formerFields: readonly string[],
+): string[] {
+  const compiled = compileMapping(mapping, headers, {
+    sparse,
+    ...(missingIsBlank && { missingIsBlank: { formerFields } }),
+  })
+  const troubles = compiled.ok ? compiled.lacking : compiled.missing
+  return troubles.filter((text) => /\((?:action|severalRows|rowTimeZone)\)/.test(text))
 }
 
 /** The cells of a column in the first rows of a source, and its very first rows. With a negative index, only the first rows are read. */
@@ -128,16 +136,28 @@ function origin(field: string, rule: TextRule | undefined, context: OriginContex
   if (column !== undefined && only?.matched.kind === 'one') return { ...none, column: only.matched.header }
   const absent = matches.filter(({ matched }) => matched.kind !== 'one')
   const written = template ?? (firstOf ?? [column ?? []]).flat().join(', ')
-  // Of several columns, an optional field or a list of records may lack some.
-  const mayLack =
-    field !== 'identityId' && (rule.optional === true || context.isSparse) && absent.length < entries.length
-  if (absent.length === 0 || mayLack) return { ...none, written }
   const isSeveral = absent.some(({ matched }) => matched.kind === 'several')
+  const lacking = absent.map(({ names }) => names)
+  const isRead = absent.length < entries.length && !isSeveral && mayLack(lacking, { field, rule, context })
+  if (absent.length === 0 || isRead) return { ...none, written }
   return {
     ...{ column: null, written, trouble: isSeveral ? 'several' : troubleIfMissing(field, rule, context) },
-    lacking: absent.map(({ names }) => names.join(', ')),
+    lacking: lacking.map((names) => names.join(', ')),
     similar: absent.flatMap(({ matched }) => (matched.kind === 'none' ? (matched.similar ?? []) : []))[0] ?? null,
   }
+}
+
+type FieldRule = { readonly field: string; readonly rule: TextRule; readonly context: OriginContext }
+
+/** Whether a field is read from the others of its columns without these ones, each with all its names. */
+function mayLack(
+  lacking: readonly (readonly string[])[],
+  { field, rule, context: { isSparse, missingIsBlank, formerFields } }: FieldRule,
+): boolean {
+  const isOptional = rule.optional === true
+  if (field === 'identityId' || !(isOptional || isSparse)) return false
+  if (rule.template !== undefined && !missingIsBlank) return false
+  return isOptional || !missingIsBlank || !lacking.some(([name]) => formerFields.includes(`${field}: ${name}`))
 }
 
 /** The columns of a rule, each with all its names. */

@@ -215,6 +215,35 @@ test.each([
   },
 )
 
+test.each([
+  ['two columns of one of its names', 'firstOf: [a, b], optional: true', ['a', 'a', 'b'], [], 'several'],
+  ['no part of an optional template', 'template: "{a} {b}", optional: true', ['a'], [], 'notNeeded'],
+  ['a lost part of an optional template', 'template: "{a} {b}", optional: true', ['a'], ['jobTitle'], 'lost'],
+  ['one of several columns', 'firstOf: [a, b], optional: true', ['a'], ['jobTitle'], null],
+])('a field says whether it is read as written: %s', async (_what, rule, headers, formerFields, trouble) => {
+  const mapping = Mapping.parse(parse(`fields: { identityId: id, jobTitle: { ${rule} } }`))
+  const reading = { headers: ['id', ...headers], rows: Readable.from([]) } as unknown as Reading
+  const { signal } = new AbortController()
+  const { fields } = await sampleColumns(reading, { mapping, formerFields, signal })
+
+  expect(fields.find(({ field }) => field === 'jobTitle')?.trouble).toBe(trouble)
+})
+
+test('of records, a lost member of a field that is read from several is named, and one that orders their rows', async () => {
+  const rules = 'fields: { identityId: id, jobTitle: { firstOf: [a, b] }, firstName: { firstOf: [c, b] } }'
+  const mapping = Mapping.parse(parse(`${rules}\nseveralRows: { latest: { column: on, format: yyyy-MM-dd } }`))
+  const noRows = Readable.from([])
+  const reading = { headers: ['id', 'b'], sparse: true, missingIsBlank: true, rows: noRows } as unknown as Reading
+  const formerFields = ['jobTitle', 'jobTitle: a', 'jobTitle: b', 'firstName', 'firstName: b', 'severalRows']
+  const { signal } = new AbortController()
+  const { fields, otherTroubles } = await sampleColumns(reading, { mapping, formerFields, signal })
+  const about = (name: string) => fields.find(({ field }) => field === name)
+
+  expect(about('jobTitle')).toMatchObject({ trouble: 'lost', lacking: ['a'] })
+  expect(about('firstName')).toMatchObject({ trouble: null, written: 'c, b' })
+  expect(otherTroubles).toEqual([expect.stringContaining('"on" (severalRows)')])
+})
+
 test('a column without a name is not read as the status', async () => {
   await store('unnamed.csv', 'Employee ID,State,\nE1,Active,secret\n')
   await writeFile(daemon.file, daemon.text.replace('path: people.csv', 'path: unnamed.csv'))
