@@ -219,7 +219,10 @@ export type RosterEntry = {
   readonly isByOperator: boolean
   /** The newest as-of time among the desired facts (ISO instant). */
   readonly asOf: string
-  /** When HR last stated whether the person is employed, never later than `asOf`; null if it never did. */
+  /**
+   * When HR last stated whether the person is employed; null if it never did. Later than `asOf` only while other values of the person wait for
+   * an approval.
+   */
   readonly employmentAsOf: string | null
   /** The newest accepted export does not state whether the person is employed, so older facts still apply. */
   readonly exportIsSilent: boolean

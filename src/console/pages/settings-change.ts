@@ -141,7 +141,7 @@ function rowsOf(text: string): number {
   return Math.min(24, Math.max(2, text.split('\n').length))
 }
 
-/** Shows the lines in which characters stand that nobody sees in a field. */
+/** Shows the lines with invisible characters, which a field would hide. */
 function hiddenCharacters(text: string): Html {
   const lines = text.split('\n').filter((line) => escapeLines(line) !== line)
   return html`${lines.slice(0, 3).map((line) => html` Hidden characters stand in ${code(line.replaceAll('\t', ' ').trim())}.`)}${lines.length > 3 && ` They stand in ${pluralize(lines.length - 3, 'further line')} too.`}`
